@@ -1,0 +1,34 @@
+# Every target prepares its own environment on a fresh machine and costs nothing the second time.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := requirements/dev.lock
+SHELL := /bin/bash
+
+.PHONY: demo test check bench format lock test-thirdparty clean
+
+# A stamp per environment: made again only when the lock or the project file changes.
+$(VENV)/.ready: $(LOCK) pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "marvin needs Python 3.11 or later; set PYTHON=/path/to/python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+test: $(VENV)/.ready
+	@$(BIN)/python -m pytest $(PYTEST)
+
+check: $(VENV)/.ready
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+format: $(VENV)/.ready
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format --quiet .
+
+lock:
+	@$(BIN)/python scripts/lock.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""The tools of the agent, a file each, and the registry that holds them."""
