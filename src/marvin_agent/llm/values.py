@@ -6,7 +6,9 @@ import msgspec
 
 from marvin_agent.messages import AssistantMessage, Message, Value
 
-Api: TypeAlias = Literal["anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai", "local"]
+Api: TypeAlias = Literal[
+    "anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai", "local"
+]
 ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 THINKING_LEVELS: tuple[ThinkingLevel, ...] = ("off", "minimal", "low", "medium", "high", "xhigh")
 
