@@ -6,7 +6,7 @@ is frozen all the way down.
 """
 
 import time
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, dataclass_transform
 
 import msgspec
 from msgspec import Raw
@@ -17,13 +17,23 @@ ToolStatus: TypeAlias = Literal["ok", "error", "blocked", "invalid", "aborted", 
 EMPTY_OBJECT = Raw(b"{}")
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A frozen value with a camelCase JSON form."""
+if TYPE_CHECKING:
+    # A type checker does not see that `frozen` and `kw_only` are inherited; this says it once.
+    @dataclass_transform(frozen_default=True, kw_only_default=True)
+    class Value:
+        """A frozen value with a camelCase JSON form."""
+
+        def __init_subclass__(cls, *, tag: str = "", tag_field: str = "type") -> None: ...
+
+else:
+
+    class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+        """A frozen value with a camelCase JSON form."""
 
 
 class Text(Value, tag_field="type", tag="text"):
     text: str
-    text_signature: str | None | msgspec.UnsetType = msgspec.UNSET
+    text_signature: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Image(Value, tag_field="type", tag="image"):
@@ -34,7 +44,7 @@ class Image(Value, tag_field="type", tag="image"):
 
 class Thinking(Value, tag_field="type", tag="thinking"):
     thinking: str
-    thinking_signature: str | None | msgspec.UnsetType = msgspec.UNSET
+    thinking_signature: str | msgspec.UnsetType = msgspec.UNSET
     """What the provider wants back with it on the next turn: a signature, or the encrypted reasoning item."""
     redacted: bool | msgspec.UnsetType = msgspec.UNSET
     """True when the provider hid the text: only the signature carries anything."""
@@ -45,7 +55,7 @@ class ToolCall(Value, tag_field="type", tag="toolCall"):
     name: str
     arguments: Raw = EMPTY_OBJECT
     """The arguments as the model wrote them: a JSON object. `input` decodes them."""
-    thought_signature: str | None | msgspec.UnsetType = msgspec.UNSET
+    thought_signature: str | msgspec.UnsetType = msgspec.UNSET
     malformed: str | msgspec.UnsetType = msgspec.UNSET
     """The text of the arguments when it was not a JSON object; `arguments` is empty then."""
 
@@ -132,7 +142,7 @@ class HookMessage(Value, tag_field="role", tag="hookMessage"):
 Message: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | HookMessage
 
 _encoder = msgspec.json.Encoder()
-_message_decoder = msgspec.json.Decoder(Message)  # type: ignore[arg-type]
+_message_decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 
 
 def encode(value: object) -> bytes:
