@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 else:
 
-    class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    class _KeywordOnly(type(msgspec.Struct)):
+        # msgspec hands `frozen` and `rename` down to subclasses, but not `kw_only`.
+        def __new__(mcs, name, bases, namespace, **options):
+            return super().__new__(mcs, name, bases, namespace, **{"kw_only": True, **options})
+
+    class Value(msgspec.Struct, metaclass=_KeywordOnly, frozen=True, rename="camel"):
         """A frozen value with a camelCase JSON form."""
 
 
