@@ -1,0 +1,148 @@
+"""JSON files that people edit: read strictly, with a line number for each problem, and written whole or not at all."""
+
+import os
+import re
+import stat
+from typing import Any
+
+import msgspec
+
+from marvin_agent.errors import ConfigError
+from marvin_agent.jsonpositions import MAX_DEPTH, JsonPath, Malformed, Positions
+from marvin_agent.places import make_private_directory
+
+MAX_BYTES = 16 * 1024 * 1024
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+_BOM = b"\xef\xbb\xbf"
+
+
+class Document:
+    """A JSON file that was read: its value, and the line of each key for those who ask."""
+
+    __slots__ = ("_data", "_positions", "path", "value")
+
+    def __init__(self, path: str, value: Any, data: bytes) -> None:
+        self.path = path
+        self.value = value
+        self._data = data
+        self._positions: Positions | None = None
+
+    def line_of(self, path: JsonPath) -> int:
+        """The line of a key (`("hooks", "paths", 0)`); of what is around it when it is not in the file."""
+        # Positions cost more than the reading itself, and nearly no run asks for one.
+        if self._positions is None:
+            self._positions = Positions(self._data.decode())
+        return self._positions.line_of(path)
+
+
+def read_json(path: str) -> Document:
+    """Read a JSON file. FileNotFoundError when there is none; ConfigError, with the line, for all else."""
+    return parse_json(path, _read(path))
+
+
+def parse_json(path: str, data: bytes) -> Document:
+    """The document in the bytes of a file."""
+    data = data.removeprefix(_BOM)
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _explain(path, data, str(error)) from None
+    # A key that stands twice leaves fewer keys in the value than there are colons outside of strings.
+    if _count_keys(path, value) != _STRING.sub(b"", data).count(b":"):
+        raise _duplicates(path, data)
+    return Document(path, value, data)
+
+
+def write_json(path: str, value: object, mode: int = 0o600) -> None:
+    """Write a JSON file so that a reader, and a crash, find the old one or the new one. Its directory is made, 0700."""
+    data = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    # Whoever keeps his configuration elsewhere and links to it wants the link to stay.
+    path = os.path.realpath(path)
+    directory = os.path.dirname(path)
+    make_private_directory(directory)
+    temporary = os.path.join(directory, f".{os.path.basename(path)}.{os.getpid()}.{os.urandom(4).hex()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    _sync_directory(directory)
+
+
+def _sync_directory(directory: str) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # some network file systems cannot; the file itself is synced
+    finally:
+        os.close(descriptor)
+
+
+def _read(path: str) -> bytes:
+    try:
+        # Without O_NONBLOCK a named pipe in a cloned repository would hang the start.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=path, hint="Check its permissions.") from None
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigError("is not a file", file=path, hint="Put a JSON file there, or remove it.")
+        if status.st_size > MAX_BYTES:
+            raise ConfigError(f"is larger than {MAX_BYTES >> 20} MiB", file=path)
+        return file.read()
+
+
+def _count_keys(path: str, value: Any) -> int:
+    keys = 0
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                keys += len(item)
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+        if not below:
+            return keys
+        level = below
+    raise ConfigError(f"nested deeper than {MAX_DEPTH} levels", file=path)
+
+
+def _explain(path: str, data: bytes, reason: str) -> ConfigError:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return ConfigError("is not UTF-8 text", file=path, line=line, hint="Save it as UTF-8.")
+    try:
+        Positions(text)
+    except Malformed as problem:
+        line = text.count("\n", 0, problem.offset) + 1
+        return ConfigError(problem.message, file=path, line=line, hint=problem.hint)
+    return ConfigError(reason, file=path)
+
+
+def _duplicates(path: str, data: bytes) -> ConfigError:
+    positions = Positions(data.decode())
+    return ConfigError.several(
+        [
+            ConfigError(
+                f"the key {'.'.join(map(str, key))} stands here a second time (first in line {positions.line_of(key)})",
+                file=path,
+                line=positions.line_at(offset),
+                hint="Keep one of them.",
+            )
+            for key, offset in positions.duplicates
+        ]
+    )
