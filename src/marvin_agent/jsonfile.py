@@ -89,16 +89,16 @@ def _read(path: str) -> bytes:
     try:
         # Without O_NONBLOCK a named pipe in a cloned repository would hang the start.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError:
-        raise
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(path) from None
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=path, hint="Check its permissions.") from None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+        os.close(descriptor)
+        what = f"is larger than {MAX_BYTES >> 20} MiB" if stat.S_ISREG(status.st_mode) else "is not a file"
+        raise ConfigError(what, file=path, hint="Put a JSON file there, or remove it.")
     with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise ConfigError("is not a file", file=path, hint="Put a JSON file there, or remove it.")
-        if status.st_size > MAX_BYTES:
-            raise ConfigError(f"is larger than {MAX_BYTES >> 20} MiB", file=path)
         return file.read()
 
 
