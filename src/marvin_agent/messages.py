@@ -6,7 +6,7 @@ is frozen all the way down.
 """
 
 import time
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, dataclass_transform
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, dataclass_transform
 
 import msgspec
 from msgspec import Raw
@@ -34,6 +34,15 @@ else:
 
     class Value(msgspec.Struct, metaclass=_KeywordOnly, frozen=True, rename="camel"):
         """A frozen value with a camelCase JSON form."""
+
+
+ValueT = TypeVar("ValueT", bound=Value)
+
+
+def changed(value: ValueT, **fields: Any) -> ValueT:
+    """A copy of a value with some fields changed."""
+    copy: ValueT = msgspec.structs.replace(value, **fields)  # type: ignore[type-var]
+    return copy
 
 
 class Text(Value, tag_field="type", tag="text"):
