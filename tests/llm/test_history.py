@@ -225,6 +225,8 @@ def test_of_a_message_cut_off_only_the_text_and_the_answered_calls_stay(stop: st
 
 def test_a_message_cut_off_at_the_end_is_not_sent_as_the_beginning_of_an_answer() -> None:
     assert prepare((user("a"), said(Text(text="I wi"), stop="error")), CLAUDE) == (user("a"),)
+    twice = (user("a"), said(Text(text="I wi"), stop="error"), said(Text(text="I"), stop="aborted"))
+    assert prepare(twice, CLAUDE) == (user("a"),)
     assert len(prepare((user("a"), said(Text(text="prefill"))), CLAUDE)) == 2
 
 
@@ -307,7 +309,7 @@ _messages = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(history=st.lists(_messages, max_size=10), model=st.sampled_from(MODELS))
 def test_any_history_becomes_a_valid_one_and_stays_as_it_is_the_second_time(
     history: list[Message], model: Model
@@ -328,13 +330,11 @@ def test_any_history_becomes_a_valid_one_and_stays_as_it_is_the_second_time(
             assert not isinstance(message, HookMessage)
         if isinstance(message, AssistantMessage):
             expected = [part.id for part in message.tool_calls]
-            seen.update(one.partition("|")[0] for one in expected)
+            seen.update(one.partition("|")[0] if model is GPT else one for one in expected)
             assert not isinstance(message.content[-1], Thinking)
     assert not expected
     assert all(count == 1 for count in seen.values())
-    assert prepare(prepared, model) == prepared or any(
-        m.stop_reason in ("error", "aborted") for m in history if isinstance(m, AssistantMessage)
-    )
+    assert prepare(prepared, model) == prepared
 
 
 def test_a_thousand_messages_take_a_few_milliseconds() -> None:

@@ -7,8 +7,8 @@ What holds afterwards, for every wire:
   says so; a result without a call becomes a user message, since it may be the only trace of what was done.
 - Ids and names of tools are such as the target takes, and no id stands twice.
 - Thinking of another model is text, or gone when it was hidden; signatures stay only with the model that made them.
-- Of a message that an error or an abort cut off, the text stays, and the calls that have a result. When it is the
-  last of the history it goes, because a provider would take it for the beginning of the next answer.
+- Of a message that an error or an abort cut off, the text stays, and the calls that have a result. At the end of the
+  history it goes, because a provider would take it for the beginning of the next answer.
 
 What becomes of a message depends on the messages before it and on its own results, so the beginning of a conversation
 stays the same from call to call and the provider's prompt cache finds it again.
@@ -82,6 +82,8 @@ class _History:
                         self.orphan(message)
                 case _:
                     self.user(message)
+        while self.out and isinstance(last := self.out[-1], AssistantMessage) and _cut_off(last):
+            self.out.pop()
         return self.out
 
     def user(self, message: UserMessage | HookMessage) -> None:
@@ -101,9 +103,7 @@ class _History:
         self.out.append(UserMessage(content=content, timestamp=message.timestamp))
 
     def assistant(self, index: int, message: AssistantMessage) -> None:
-        unfinished = message.stop_reason in ("error", "aborted")
-        if unfinished and index == len(self.messages) - 1:
-            return
+        unfinished = _cut_off(message)
         found = self.results.get(index, [])
         content = _assistant_parts(message, self.model, self.ids, found, unfinished=unfinished)
         if not content:
@@ -131,6 +131,10 @@ class _History:
         if content is message.content and message.tool_call_id == call.id and message.tool_name == call.name:
             return message
         return changed(message, content=content, tool_call_id=call.id, tool_name=call.name)
+
+
+def _cut_off(message: AssistantMessage) -> bool:
+    return message.stop_reason in ("error", "aborted")
 
 
 def _results(messages: Sequence[Message]) -> Results:
