@@ -1,0 +1,216 @@
+"""`marvin`: what a hook's `setup` receives. Plain calls, safe from any thread."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
+
+from marvin_agent.errors import HookError
+from marvin_agent.hooks.engine import Engine
+from marvin_agent.hooks.loop import HookLoop
+from marvin_agent.hooks.registry import Hook, OnError, Registry
+
+
+class Bus:
+    """`marvin.events`: a channel between hooks. Handlers run on the hook loop, in order of their registration."""
+
+    def __init__(self, loop: HookLoop) -> None:
+        self._loop = loop
+        self._listeners: dict[str, list[Callable[[Any], Any]]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def on(self, channel: str, handler: Callable[[Any], Any]) -> Callable[[], None]:
+        listeners = self._listeners.setdefault(channel, [])
+        listeners.append(handler)
+        return lambda: listeners.remove(handler) if handler in listeners else None
+
+    def emit(self, channel: str, data: Any = None) -> None:
+        for handler in tuple(self._listeners.get(channel, ())):
+            self._loop.post(self._deliver, handler, data)
+
+    def _deliver(self, handler: Callable[[Any], Any], data: Any) -> None:
+        answer = handler(data)
+        if inspect.iscoroutine(answer):
+            self._tasks.add(task := self._loop.loop.create_task(answer))
+            task.add_done_callback(self._tasks.discard)
+
+
+class HookAPI:
+    """The hook's way into marvin. Raises once its hook is unloaded."""
+
+    def __init__(self, hook: Hook, registry: Registry, engine: Engine, loop: HookLoop, bus: Bus) -> None:
+        self._hook = hook
+        self._registry = registry
+        self._engine_behind = engine
+        self._loop = loop
+        self.events = bus
+        self.log = logging.getLogger(f"marvin.hooks.{hook.id}")
+
+    @property
+    def id(self) -> str:
+        """`scope:stem`, the hook's name in configuration, traces and messages."""
+        return self._hook.id
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """`hooks.settings["<id>"]` of config.json."""
+        return self._engine.setting(self.id)
+
+    @property
+    def _engine(self) -> Engine:
+        if self._hook.off:
+            raise HookError(f"{self.id} is not loaded any more ({self._hook.off}); this marvin object is stale")
+        return self._engine_behind
+
+    def on(
+        self,
+        event: Any,
+        handler: Callable[..., Any] | None = None,
+        *,
+        priority: int = 0,
+        timeout: float | None = None,
+        on_error: OnError | None = None,
+        tools: Sequence[str] | None = None,
+        final: bool = False,
+        purposes: Sequence[str] | None = None,
+    ) -> Any:
+        """Listen to an event, as a decorator or as a call that gives back the function to stop listening."""
+
+        def subscribe(function: Callable[..., Any]) -> Callable[[], None]:
+            return self._registry.subscribe(
+                self._hook,
+                event,
+                function,
+                priority=priority,
+                timeout=timeout,
+                on_error=on_error,
+                tools=tuple(tools) if tools is not None else None,
+                final=final,
+                purposes=tuple(purposes) if purposes is not None else None,
+            )
+
+        if handler is not None:
+            return subscribe(handler)
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            subscribe(function)
+            return function
+
+        return decorate
+
+    def send(self, text: str, attachments: Sequence[Any] | None = None) -> None:
+        """A user message: starts a run when the agent is idle, else it follows up."""
+        self._engine.submit(text, tuple(attachments or ()), None, self.id)
+
+    def send_user_message(self, text: str, deliver_as: str | None = None) -> None:
+        if deliver_as not in (None, "steer", "follow_up"):
+            raise HookError(f"deliver_as is 'steer' or 'follow_up', not {deliver_as!r}")
+        self._engine.submit(text, (), deliver_as, self.id)
+
+    def steer(self, text: str) -> None:
+        self.send_user_message(text, "steer")
+
+    def follow_up(self, text: str) -> None:
+        self.send_user_message(text, "follow_up")
+
+    def is_idle(self) -> bool:
+        return self._engine.is_idle()
+
+    def send_message(
+        self, message: Mapping[str, Any], trigger_turn: bool = False, deliver_as: str | None = None
+    ) -> None:
+        """Put a message of the hook's own into the conversation; the model gets it as a user message."""
+        self._engine.submit_message(message, trigger_turn, deliver_as, self.id)
+
+    def append_entry(self, custom_type: str, data: Any = None) -> None:
+        """Store data with the session, not for the model. Raises with --no-session."""
+        self._engine.append_entry(custom_type, data)
+
+    def register_message_renderer(self, custom_type: str, renderer: Any) -> None:
+        self._engine.register_renderer(custom_type, renderer, self.id)
+
+    def command(self, name: str, description: str = "", complete: Any = None) -> Callable[[Any], Any]:
+        """A slash command; the decorated function gets `(args, ctx)`."""
+
+        def decorate(function: Any) -> Any:
+            self.register_command(name, description=description, handler=function, complete=complete)
+            return function
+
+        return decorate
+
+    def register_command(self, name: str, *, handler: Any, description: str = "", complete: Any = None) -> None:
+        self._engine.register_command(name, description, handler, complete, self.id)
+
+    def tool(self, function: Any = None, *, name: str | None = None, replaces: str | None = None) -> Any:
+        """Turn a typed function into a tool: annotations and docstring are its schema."""
+
+        def decorate(made: Any) -> Any:
+            self._engine.register_tool({"function": made, "name": name}, replaces, self.id)
+            return made
+
+        return decorate(function) if function is not None else decorate
+
+    def register_tool(self, tool: Mapping[str, Any], *, replaces: str | None = None) -> None:
+        """A tool given as name, description, schema and `execute(args, ctx)`."""
+        self._engine.register_tool(tool, replaces, self.id)
+
+    def register_shortcut(self, key: str, handler: Any) -> None:
+        self._engine.register_shortcut(key, handler, self.id)
+
+    def register_flag(self, name: str, type: type = bool, default: Any = None) -> None:  # noqa: A002
+        self._engine.register_flag(name, type, default, self.id)
+
+    def flag(self, name: str) -> Any:
+        return self._engine.flag(name)
+
+    def register_provider(self, name: str, **settings: Any) -> None:
+        self._engine.register_provider(name, settings, self.id)
+
+    def set_model(self, model: Any) -> None:
+        self._engine.set_model(model, self.id)
+
+    @property
+    def thinking_level(self) -> str:
+        return self._engine.thinking_level
+
+    @thinking_level.setter
+    def thinking_level(self, level: str) -> None:
+        self._engine.set_thinking_level(level)
+
+    @property
+    def active_tools(self) -> tuple[str, ...]:
+        return self._engine.active_tools
+
+    @active_tools.setter
+    def active_tools(self, names: Sequence[str]) -> None:
+        self._engine.set_active_tools(tuple(names))
+
+    def background(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Run a coroutine on the hook loop until it ends or the hook is unloaded."""
+        self._loop.post(self._loop.start, coroutine, self._hook)
+
+    def every(self, seconds: float, function: Callable[[], Any]) -> None:
+        """Call a function again and again; an error in it is reported and the next turn comes all the same."""
+        self.background(self._repeat(seconds, function))
+
+    async def _repeat(self, seconds: float, function: Callable[[], Any]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                answer = function()
+                if inspect.isawaitable(answer):
+                    await answer
+            except Exception as error:
+                self._loop.complain(error, self._hook)
+
+    async def exec(
+        self,
+        command: str,
+        args: Sequence[str] = (),
+        timeout: float | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Run a program without a shell, as `ctx.exec`."""
+        return await self._engine.execute(command, args, timeout, cwd, env or {})

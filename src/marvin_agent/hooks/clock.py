@@ -1,0 +1,53 @@
+"""The clock of a handler's deadline: it stands still while the handler waits for a person."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Clock:
+    """Counts the seconds that a handler has used of its limit (None: unlimited). Lives on the hook loop."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = limit
+        self._used = 0.0
+        self._since = time.monotonic()
+        self._standing = 0
+        self._moves = asyncio.Event()
+        self._moves.set()
+
+    @property
+    def used(self) -> float:
+        return self._used + (time.monotonic() - self._since if not self._standing else 0.0)
+
+    @contextmanager
+    def standing(self) -> Iterator[None]:
+        """No time passes inside."""
+        if not self._standing:
+            self._used = self.used
+            self._moves.clear()
+        self._standing += 1
+        try:
+            yield
+        finally:
+            self._standing -= 1
+            if not self._standing:
+                self._since = time.monotonic()
+                self._moves.set()
+
+    async def outlasts(self, task: "asyncio.Task[object]") -> bool:
+        """Wait for the task; False when the limit was reached first."""
+        while not task.done():
+            if self.limit is None:
+                await asyncio.wait({task})
+            elif self._standing:
+                resumed = asyncio.ensure_future(self._moves.wait())
+                await asyncio.wait({task, resumed}, return_when=asyncio.FIRST_COMPLETED)
+                resumed.cancel()
+            else:
+                left = self.limit - self.used
+                if left <= 0:
+                    return False
+                await asyncio.wait({task}, timeout=left)
+        return True

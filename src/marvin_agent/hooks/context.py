@@ -1,0 +1,245 @@
+"""`ctx`: what a handler receives to look around, ask the person, run things and steer the session."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from marvin_agent.errors import HookError
+from marvin_agent.hooks.dispatch import Running
+from marvin_agent.hooks.engine import Engine
+from marvin_agent.hooks.faces import Face, awaited
+from marvin_agent.hooks.payload import Mode
+
+
+class _Part(Face):
+    """Base of `ctx` and its parts: knows the engine and the call that it was made for."""
+
+    def __init__(self, engine: Engine, running: Running | None, hook: str) -> None:
+        self._engine = engine
+        self._running = running
+        self._hook = hook
+
+    def _alive(self) -> Engine:
+        running = self._running
+        if running and running.over:
+            raise HookError(f"{self._hook}: this ctx is of a handler that has ended; keep no ctx beyond its handler")
+        return self._engine
+
+
+class Ui(_Part):
+    """`ctx.ui`: the person, if one is there. Without one, dialogs give `None` or `False` and nothing waits."""
+
+    async def _ask(self, method: str, *arguments: Any) -> Any:
+        engine = self._alive()
+        if self._running is None:
+            return await engine.ask(method, *arguments)
+        with self._running.clock.standing():
+            return await engine.ask(method, *arguments)
+
+    @awaited
+    async def select(self, title: str, options: Sequence[str], timeout: float | None = None) -> str | None:
+        """Let the person choose; None when cancelled."""
+        chosen: str | None = await self._ask("select", title, list(options), timeout)
+        return chosen
+
+    @awaited
+    async def confirm(self, title: str, message: str = "", timeout: float | None = None) -> bool:
+        """Ask yes or no; False when cancelled."""
+        return bool(await self._ask("confirm", title, message, timeout))
+
+    @awaited
+    async def input(self, title: str, placeholder: str = "") -> str | None:
+        """Ask for a line; None when cancelled."""
+        text: str | None = await self._ask("input", title, placeholder)
+        return text
+
+    @awaited
+    async def editor(self, title: str, text: str = "") -> str | None:
+        """Ask for a longer text; None when cancelled."""
+        written: str | None = await self._ask("editor", title, text)
+        return written
+
+    @awaited
+    async def permission(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask whether a tool call may run: gives `{decision, reason, remember}`."""
+        answer: dict[str, Any] = await self._ask("permission", dict(question))
+        return answer
+
+    @awaited
+    async def custom(self, factory: Any) -> Any:
+        """Show a widget of the hook's own; None where there is no full screen."""
+        return await self._ask("custom", factory)
+
+    def notify(self, message: str, level: str = "info") -> None:
+        """Tell the person something: a toast, or a line on stderr."""
+        if level not in ("info", "success", "warning", "error"):
+            raise HookError(f"level is info, success, warning or error, not {level!r}")
+        self._alive().interface.notify(str(message), level, self._hook)
+
+    def set_status(self, key: str, text: str | None) -> None:
+        self._alive().interface.set_status(f"{self._hook}:{key}", text)
+
+    def set_widget(self, key: str, content: Any) -> None:
+        self._alive().interface.set_widget(f"{self._hook}:{key}", content)
+
+    def set_title(self, title: str) -> None:
+        self._alive().interface.set_title(title)
+
+    def set_editor_text(self, text: str) -> None:
+        self._alive().interface.set_editor_text(text)
+
+    def get_editor_text(self) -> str:
+        return self._alive().interface.get_editor_text()
+
+    @property
+    def theme(self) -> Any:
+        return self._alive().interface.theme
+
+
+class SessionControl(_Part):
+    """`ctx.session`: what can be done to the session."""
+
+    def toast(self, title: str, message: str, variant: str = "info") -> None:
+        self._alive().interface.notify(f"{title}: {message}" if message else title, variant, self._hook)
+
+    def token_usage(self) -> Any:
+        """The tokens of the latest turn; None before the first or when the provider says nothing."""
+        return self._alive().token_usage()
+
+    def context_limit(self) -> int | None:
+        return self._alive().context_limit()
+
+    @awaited
+    async def complete(self, system_prompt: str, text: str) -> Any:
+        """One model call through the same request events: gives `{text, stop_reason, usage}`."""
+        return await self._alive().complete(system_prompt, text, self._hook)
+
+    @awaited
+    async def wait_for_idle(self) -> None:
+        if self._inside_a_run():
+            raise HookError(
+                "wait_for_idle inside a run would wait for itself; use it in a command or a background task"
+            )
+        await self._alive().wait_for_idle()
+
+    @awaited
+    async def summarize(self, instructions: str | None = None) -> dict[str, Any]:
+        """Compact the conversation."""
+        return await self._change("summarize", instructions=instructions)
+
+    @awaited
+    async def new_session(self, parent: str | None = None, setup: Any = None) -> dict[str, Any]:
+        return await self._change("new_session", parent=parent, setup=setup)
+
+    @awaited
+    async def switch(self, path: str) -> dict[str, Any]:
+        return await self._change("switch", path=path)
+
+    @awaited
+    async def branch(self, entry_id: str) -> dict[str, Any]:
+        return await self._change("branch", entry_id=entry_id)
+
+    @awaited
+    async def navigate(self, entry_id: str, summarize: bool = False) -> dict[str, Any]:
+        return await self._change("navigate", entry_id=entry_id, summarize=summarize)
+
+    @awaited
+    async def reload(self) -> dict[str, Any]:
+        return await self._change("reload")
+
+    def _inside_a_run(self) -> bool:
+        return self._running is not None and not self._engine.is_idle()
+
+    async def _change(self, action: str, **arguments: Any) -> dict[str, Any]:
+        engine = self._alive()
+        return await engine.change_session(action, self._hook, self._inside_a_run(), **arguments)
+
+
+class Context(_Part):
+    """What every handler, command and tool of a hook receives."""
+
+    def __init__(self, engine: Engine, running: Running | None, hook: str) -> None:
+        super().__init__(engine, running, hook)
+        self.ui = Ui(engine, running, hook)
+        self.session = SessionControl(engine, running, hook)
+
+    @property
+    def cwd(self) -> str:
+        return self._engine.cwd
+
+    @property
+    def config_dir(self) -> str:
+        return self._engine.config_dir
+
+    @property
+    def project_root(self) -> str:
+        return self._engine.project_root
+
+    @property
+    def session_id(self) -> str:
+        return self._engine.session_id
+
+    @property
+    def session_path(self) -> str | None:
+        return self._engine.session_path
+
+    @property
+    def sessions(self) -> Any:
+        return self._engine.sessions
+
+    @property
+    def model(self) -> Any:
+        return self._engine.model
+
+    @property
+    def mode(self) -> Mode:
+        return self._engine.mode
+
+    @property
+    def has_ui(self) -> bool:
+        """Whether `confirm` and `select` reach a person."""
+        return self._engine.interface.has_person
+
+    @property
+    def aborted(self) -> bool:
+        """Whether the run is being aborted."""
+        return self._engine.aborted()
+
+    def is_idle(self) -> bool:
+        return self._engine.is_idle()
+
+    def context_usage(self) -> Any:
+        return self._engine.context_usage()
+
+    def abort(self) -> None:
+        self._alive().abort()
+
+    def steer(self, text: str) -> None:
+        self._alive().submit(text, (), "steer", self._hook)
+
+    def follow_up(self, text: str) -> None:
+        self._alive().submit(text, (), "follow_up", self._hook)
+
+    def send_user_message(self, text: str, deliver_as: str | None = None) -> None:
+        self._alive().submit(text, (), deliver_as, self._hook)
+
+    @awaited
+    async def exec(
+        self,
+        command: str,
+        args: Sequence[str] = (),
+        timeout: float | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Run a program without a shell: gives `{stdout, stderr, code, killed}`. Raises when it cannot start."""
+        return await self._alive().execute(command, args, timeout, cwd, env or {})
+
+    @awaited
+    async def exec_interactive(self, command: str, args: Sequence[str] = ()) -> int:
+        """Give the terminal to a program until it ends; its exit code."""
+        return int(await self.ui._ask("suspended", command, list(args)))  # noqa: SLF001
+
+    @awaited
+    async def call_tool(self, name: str, input: Mapping[str, Any]) -> Any:  # noqa: A002
+        """Run a tool through the same gates as the model's calls."""
+        return await self._alive().call_tool(name, input, self._hook)

@@ -1,0 +1,308 @@
+"""Dispatch: an event goes to its handlers one after the other, on the hook loop, and comes back as an outcome."""
+
+import asyncio
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from marvin_agent.hooks import forms
+from marvin_agent.hooks.clock import Clock
+from marvin_agent.hooks.loop import HookLoop, owner
+from marvin_agent.hooks.merge import Check, merge
+from marvin_agent.hooks.outcome import Change, Failure, Outcome, Record, Refusal, Verdict
+from marvin_agent.hooks.payload import Event
+from marvin_agent.hooks.registry import Handler, Hook, Registry
+
+GRACE = 1.0
+"""Seconds between the cancellation of a late handler and giving it up."""
+DRAIN_LIMIT = 10.0
+FAILURES_IN_A_ROW = 5
+
+
+class Limits:
+    """Deadlines in seconds; `person` says whether somebody is there to answer a gate's question."""
+
+    def __init__(self, handler: float = 30.0, gate: float = 600.0, *, person: bool = False) -> None:
+        self.handler = handler
+        self.gate = gate
+        self.person = person
+
+    def of(self, handler: Handler) -> float | None:
+        if handler.timeout is not None:
+            return handler.timeout or None
+        if handler.spec.limit is not None:
+            return handler.spec.limit
+        if handler.spec.gate:
+            return None if self.person else self.gate
+        return self.handler or None
+
+
+class Running:
+    """A handler while it runs: who, for what, since when, and the task. Contexts and notices refer to it."""
+
+    def __init__(self, handler: Handler, event: Event, clock: Clock) -> None:
+        self.handler = handler
+        self.event = event
+        self.clock = clock
+        self.since = time.monotonic()
+        self.task: asyncio.Task[Any] | None = None
+        self.over = False
+        """True once its outcome is settled: what it still calls afterwards raises."""
+        self.skipped = False
+
+    @property
+    def hook(self) -> Hook:
+        return self.handler.hook
+
+
+class Watcher(Protocol):
+    """Hears what happens in dispatch. Called on the hook loop: must return at once."""
+
+    def failed(self, failure: Failure) -> None: ...
+
+    def recorded(self, record: Record, event: Event) -> None: ...
+
+    def started(self, running: Running) -> None: ...
+
+    def ended(self, running: Running) -> None: ...
+
+
+class Dispatcher:
+    """The one way from the engine to the hooks."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        loop: HookLoop,
+        limits: Limits,
+        watcher: Watcher,
+        context: Callable[[Running], object],
+    ) -> None:
+        self.registry = registry
+        self.loop = loop
+        self.limits = limits
+        self._watcher = watcher
+        self._context = context
+        self._waiting: deque[Event] = deque()
+        self._pump: asyncio.Task[None] | None = None
+
+    def heard(self, name: str) -> bool:
+        """Whether anybody listens; asked before an event is built."""
+        return name in self.registry.listening
+
+    async def dispatch(self, event: Event, *, check: Check | None = None) -> Outcome:
+        """Send an event to its handlers and wait for what they make of it."""
+        handlers = self._those_who_want(event)
+        if not handlers:
+            return Outcome(event)
+        return await self.loop.call(lambda: self._run(event, handlers, check))
+
+    async def dispatch_together(self, event: Event) -> None:
+        """Send an event to all its handlers at once, within the row's limit: for the shutdown."""
+        handlers = self._those_who_want(event)
+        if handlers:
+            await self.loop.call(lambda: self._run_together(event, handlers))
+
+    def notify(self, event: Event) -> None:
+        """Send a drained event: in order, without waiting."""
+        if self._those_who_want(event):
+            self.loop.post(self._enqueue, event)
+
+    async def drain(self, limit: float = DRAIN_LIMIT) -> list[str]:
+        """Wait for the drained events to be through; the handlers that are still busy after the limit."""
+        return await self.loop.call(lambda: self._drain(limit))
+
+    def _those_who_want(self, event: Event) -> tuple[Handler, ...]:
+        listening = self.registry.listening.get(event.type, ())
+        # What a hook itself calls does not come back to it.
+        return tuple(h for h in listening if h.wants(event) and not _is_own(h.hook, event))
+
+    # On the hook loop from here.
+
+    async def _run(self, event: Event, handlers: tuple[Handler, ...], check: Check | None = None) -> Outcome:
+        outcome = Outcome(event)
+        for handler in handlers:
+            if await self._one(handler, outcome, check):
+                break
+        return outcome
+
+    async def _run_together(self, event: Event, handlers: tuple[Handler, ...]) -> None:
+        outcome = Outcome(event)
+        await asyncio.gather(*(self._one(handler, outcome, None) for handler in handlers))
+
+    async def _one(self, handler: Handler, outcome: Outcome, check: Check | None) -> bool:
+        """Run one handler; True when the event ends with it."""
+        if handler.off or handler.hook.off:
+            return False
+        view: Event = forms.fresh(outcome.event)
+        running = Running(handler, view, Clock(self.limits.of(handler)))
+        before = len(outcome.changes)
+        error: BaseException | None = None
+        verdict: Verdict = "ok"
+        ended = False
+        try:
+            returned = await self._call(running)
+            ended = merge(outcome, handler, view, returned, check)
+            handler.failures = 0
+            verdict = "blocked" if outcome.refused else "changed" if len(outcome.changes) > before or ended else "ok"
+        except asyncio.CancelledError:
+            raise
+        except BaseException as raised:
+            error = raised
+            verdict = "skipped" if running.skipped else "timeout" if isinstance(raised, TimeoutError) else "failed"
+            ended = self._fail(running, outcome, raised)
+        self._watcher.recorded(_record(running, verdict, tuple(outcome.changes[before:]), error), outcome.event)
+        return ended
+
+    async def _call(self, running: Running) -> Any:
+        """What the handler returns; its deadline raises TimeoutError, cancelling the run cancels it."""
+        token = owner.set(running.hook)
+        try:
+            running.task = task = asyncio.ensure_future(self._invoke(running))
+        finally:
+            owner.reset(token)
+        self._watcher.started(running)
+        try:
+            if not await running.clock.outlasts(task):
+                await self._give_up(running)
+                raise TimeoutError(f"no answer within {_seconds(running.clock.limit)}")
+            if task.cancelled():
+                raise TimeoutError("skipped by the user") if running.skipped else RuntimeError("it was cancelled")
+            return task.result()
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task}, timeout=GRACE)
+            raise
+        finally:
+            running.over = True
+            self._watcher.ended(running)
+            if task.done() and not task.cancelled():
+                task.exception()
+
+    async def _invoke(self, running: Running) -> Any:
+        handler = running.handler
+        context = self._context(running)
+        if handler.is_async:
+            return await handler.function(running.event, context)
+        value = await self.loop.in_thread(lambda: handler.function(running.event, context))
+        return await value if asyncio.iscoroutine(value) else value
+
+    async def _give_up(self, running: Running) -> None:
+        assert running.task
+        running.over = True
+        running.task.cancel()
+        await asyncio.wait({running.task}, timeout=GRACE)
+
+    def _fail(self, running: Running, outcome: Outcome, error: BaseException) -> bool:
+        handler = running.handler
+        reason = describe(error)
+        handler.failures += 1
+        failure = Failure(
+            hook=handler.hook.id,
+            event=handler.spec.name,
+            place=blame_line(error, handler) or handler.place,
+            error=reason,
+            traceback="".join(traceback.format_exception(error)),
+            timed_out=isinstance(error, TimeoutError),
+        )
+        self._watcher.failed(failure)
+        if handler.closed:
+            outcome.refused = Refusal(handler.hook.id, failure.place, reason, failed=True)
+            return True
+        if handler.failures >= FAILURES_IN_A_ROW and not handler.hook.required:
+            handler.off = True
+            note = f"failed {FAILURES_IN_A_ROW} times in a row and is off for this session"
+            self._watcher.failed(failure._replace(error=note, traceback=""))
+        return False
+
+    def _enqueue(self, event: Event) -> None:
+        if not (self._waiting and _joined(self._waiting[-1], event)):
+            self._waiting.append(event)
+        if self._pump is None or self._pump.done():
+            self._pump = self.loop.loop.create_task(self._work_off())
+
+    async def _work_off(self) -> None:
+        while self._waiting:
+            event = self._waiting.popleft()
+            await self._run(event, self._those_who_want(event))
+
+    async def _drain(self, limit: float) -> list[str]:
+        pump = self._pump
+        if pump is None or pump.done():
+            return []
+        await asyncio.wait({pump}, timeout=limit)
+        if pump.done():
+            return []
+        late = sorted({h.hook.id for event in self._waiting for h in self._those_who_want(event)})
+        pump.cancel()
+        self._waiting.clear()
+        return late or ["a hook"]
+
+
+def _is_own(hook: Hook, event: Event) -> bool:
+    if event.origin == hook.origin and event.type != "hook.error":
+        return True
+    source = getattr(vars(event).get("input"), "source", None)
+    return source == hook.origin
+
+
+def _joined(last: Event, event: Event) -> bool:
+    """Join a stream delta to one that still waits, when both are more of the same part."""
+    if last.type != "message.update" or event.type != "message.update":
+        return False
+    a, b = vars(last)["delta"], vars(event)["delta"]
+    if any(a.get(key) != b.get(key) for key in ("type", "index", "id")):
+        return False
+    vars(last)["delta"] = {**a, "text": a["text"] + b["text"]}
+    vars(last)["message"] = vars(event)["message"]
+    return True
+
+
+def describe(error: BaseException) -> str:
+    """An error in a line: its message, with its type where the message alone says too little."""
+    text = str(error).strip()
+    if isinstance(error, TimeoutError | forms.FormError) and text:
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def blame_line(error: BaseException, handler: Handler) -> str | None:
+    """The innermost line of the hook's own file in a traceback, as `file.py:12`."""
+    found = None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == handler.file:
+            found = f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
+    return found
+
+
+def _seconds(limit: float | None) -> str:
+    return f"{limit:g} s" if limit is not None else "the limit"
+
+
+def _record(running: Running, verdict: Verdict, changes: tuple[Change, ...], error: BaseException | None) -> Record:
+    handler = running.handler
+    return Record(
+        event=handler.spec.name,
+        hook=handler.hook.id,
+        handler=f"{handler.name} ({handler.place})",
+        ms=(time.monotonic() - running.since) * 1000,
+        verdict=verdict,
+        changes=changes,
+        error=describe(error) if error else None,
+        subject=subject_of(running.event),
+    )
+
+
+def subject_of(event: Event) -> str:
+    """What an event is about, in a few words."""
+    values = vars(event)
+    name = values.get("tool_name")
+    if name is None:
+        return ""
+    arguments = values.get("input")
+    text = ""
+    if isinstance(arguments, dict):
+        text = str(next((arguments[key] for key in ("command", "path", "pattern") if key in arguments), ""))
+    return f'{name} "{text[:120]}"' if text else str(name)

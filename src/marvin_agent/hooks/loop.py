@@ -1,0 +1,200 @@
+"""The loop that hooks live on: an event loop in a daemon thread, with worker threads for plain functions.
+
+Whatever waits, blocks, raises or leaks in a hook stays here: the thread ends with the program and nothing waits for
+it. An exit that a hook's timer or task raises stops neither the loop nor the program; it is reported.
+"""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from marvin_agent.hooks.registry import Hook
+
+T = TypeVar("T")
+Report = Callable[[BaseException, Hook | None], None]
+
+owner: contextvars.ContextVar[Hook | None] = contextvars.ContextVar("marvin_hook", default=None)
+"""The hook that this task or worker thread runs for; tasks that a handler starts inherit it."""
+
+
+class HookLoop:
+    """Runs coroutines for other loops. `report` hears of exceptions that nobody waits for."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._stopping = False
+        self._idle: list[_Worker] = []
+        self._owners: WeakKeyDictionary[asyncio.Future[Any], Hook] = WeakKeyDictionary()
+        self.loop = asyncio.new_event_loop()
+        self.loop.set_exception_handler(self._stray)
+        self.loop.set_task_factory(self._make_task)
+        self.thread = threading.Thread(target=self._run, name="marvin-hooks", daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        while not self._stopping:
+            try:
+                self.loop.run_forever()
+            except BaseException as exit_of_a_hook:
+                # SystemExit and KeyboardInterrupt leave run_forever; what else is due runs when it is entered again.
+                self._report(exit_of_a_hook, None)
+
+    def _make_task(
+        self, loop: asyncio.AbstractEventLoop, coroutine: Any, context: contextvars.Context | None = None
+    ) -> "asyncio.Task[Any]":
+        task: asyncio.Task[Any] = asyncio.Task(coroutine, loop=loop, context=context)
+        if hook := owner.get():
+            self._owners[task] = hook
+        return task
+
+    def _stray(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception") or RuntimeError(context.get("message", "unknown error"))
+        task = context.get("task") or context.get("future")
+        self._report(error, self._owners.get(task) if task else None)
+
+    def start(self, coroutine: Coroutine[Any, Any, Any], hook: Hook) -> None:
+        """Run a coroutine of a hook in the background; called on this loop."""
+        token = owner.set(hook)
+        try:
+            self.loop.create_task(coroutine)
+        finally:
+            owner.reset(token)
+
+    def complain(self, error: BaseException, hook: Hook) -> None:
+        self._report(error, hook)
+
+    async def cancel_tasks_of(self, hook: Hook, patience: float = 1.0) -> None:
+        """Cancel every task that a hook started; those that do not end are left behind."""
+        tasks = {task for task, own in self._owners.items() if own is hook and not task.done()}
+        tasks -= {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=patience)
+
+    def post(self, function: Callable[..., object], *arguments: object) -> bool:
+        """Call a function on this loop soon; False when the loop is gone."""
+        try:
+            self.loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:
+            return False
+        return True
+
+    async def call(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine function here and wait for it from whatever loop the caller is on.
+
+        Cancelling the caller cancels the coroutine and does not wait for it.
+        """
+        here = asyncio.get_running_loop()
+        if here is self.loop:
+            return await function()
+        answer: asyncio.Future[T] = here.create_future()
+        job = _Job(here, answer)
+        if not self.post(job.start, self.loop, function):
+            raise RuntimeError("the hook loop has stopped")
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self.post(job.cancel)
+            raise
+
+    async def in_thread(self, function: Callable[[], T]) -> T:
+        """Run a plain function in a worker thread, on this loop. Cancelling abandons the thread."""
+        worker = self._idle.pop() if self._idle else _Worker(self)
+        answer: asyncio.Future[T] = self.loop.create_future()
+        worker.give(contextvars.copy_context(), function, answer)
+        return await answer
+
+    def rest(self, worker: "_Worker") -> None:
+        self._idle.append(worker)
+
+    def stop(self) -> None:
+        """End the loop without waiting for anything on it."""
+        self._stopping = True
+        self.post(self.loop.stop)
+        for worker in self._idle:
+            worker.end()
+
+
+class _Job:
+    """One coroutine that runs on the hook loop for a caller on another."""
+
+    def __init__(self, home: asyncio.AbstractEventLoop, answer: "asyncio.Future[Any]") -> None:
+        self._home = home
+        self._answer = answer
+        self._task: asyncio.Task[Any] | None = None
+        self._cancelled = False
+
+    def start(self, loop: asyncio.AbstractEventLoop, function: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        if not self._cancelled:
+            self._task = loop.create_task(function())
+            self._task.add_done_callback(self._done)
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        if self._task:
+            self._task.cancel()
+
+    def _done(self, task: "asyncio.Task[Any]") -> None:
+        try:
+            self._home.call_soon_threadsafe(_settle, self._answer, task)
+        except RuntimeError:
+            task.cancelled() or task.exception()  # the caller's loop is closed; mark the outcome as seen
+
+
+def _settle(answer: "asyncio.Future[Any]", task: "asyncio.Task[Any]") -> None:
+    if task.cancelled():
+        answer.cancel()
+    elif error := task.exception():
+        if not answer.done():
+            answer.set_exception(error)
+    elif not answer.done():
+        answer.set_result(task.result())
+
+
+class _Worker:
+    """A daemon thread that runs one plain function at a time. The standard pool's threads are joined at exit."""
+
+    def __init__(self, owner: HookLoop) -> None:
+        self._owner = owner
+        self._wake = threading.Semaphore(0)
+        self._work: tuple[contextvars.Context, Callable[[], Any], asyncio.Future[Any]] | None = None
+        threading.Thread(target=self._run, name="marvin-hook-worker", daemon=True).start()
+
+    def give(self, context: contextvars.Context, function: Callable[[], Any], answer: "asyncio.Future[Any]") -> None:
+        self._work = (context, function, answer)
+        self._wake.release()
+
+    def end(self) -> None:
+        self._work = None
+        self._wake.release()
+
+    def _run(self) -> None:
+        while True:
+            self._wake.acquire()
+            if self._work is None:
+                return
+            context, function, answer = self._work
+            value: Any = None
+            error: BaseException | None = None
+            try:
+                value = context.run(function)
+            except BaseException as raised:
+                error = raised
+            if not self._owner.post(self._finish, answer, value, error):
+                return
+
+    def _finish(self, answer: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
+        self._owner.rest(self)
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(value)
+        elif isinstance(error, StopIteration):
+            answer.set_exception(RuntimeError("a plain handler raised StopIteration"))
+        else:
+            answer.set_exception(error)
