@@ -29,6 +29,9 @@ class Model(Value):
     id: str
     api: Api
     base_url: str
+    """Where the wire's own path is added, so: without `/v1` for anthropic-messages (`/v1/messages`), with `/v1` for
+    openai-completions (`/chat/completions`) and openai-responses (`/responses`), with `/v1beta` for
+    google-generative-ai (`/models/ID:streamGenerateContent?alt=sse`). No slash at the end."""
     name: str = ""
     reasoning: bool = False
     input: tuple[str, ...] = ("text",)

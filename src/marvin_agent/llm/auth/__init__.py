@@ -1,0 +1,1 @@
+"""Keys: where they are stored, and where each is looked for."""
