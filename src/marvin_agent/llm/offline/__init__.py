@@ -1,0 +1,1 @@
+"""Models without a network: scripted replies, recorded and replayed traffic, the embedded model."""
