@@ -15,9 +15,9 @@ import gc
 import re
 
 import msgspec
-from msgspec.structs import replace
 
 from marvin_agent.errors import SessionError
+from marvin_agent.messages import changed
 from marvin_agent.session.entries import (
     UNREADABLE,
     VERSION,
@@ -176,7 +176,7 @@ class _Parser:
         if place is None:
             return entry
         kind, entry_id, parent_id = place
-        return replace(entry, id=entry_id, parent_id=parent_id, kind=kind)
+        return changed(entry, id=entry_id, parent_id=parent_id, kind=kind)
 
     def _place(self, entry: Entry, number: int) -> Entry | None:
         """An entry with an id of its own and a parent that is there; None when it only repeats another."""
@@ -188,12 +188,12 @@ class _Parser:
                 return None
             fresh = self._free_id(number)
             self._warn(number, f"has the id {entry.id} of an earlier entry; it is read as {fresh}")
-            entry = replace(entry, id=fresh)
+            entry = changed(entry, id=fresh)
         if entry.parent_id is not None and entry.parent_id not in by_id:
             missing = entry.parent_id
             parent = self.foster.setdefault(missing, self._tip())
             self._warn(number, f"follows an entry {missing} that is not there; it is read as following {parent}")
-            entry = replace(entry, parent_id=parent)
+            entry = changed(entry, parent_id=parent)
         return entry
 
     def _tip(self) -> str | None:

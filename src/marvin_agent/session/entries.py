@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Container
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -37,7 +37,7 @@ class BaseEntry(Value):
     @property
     def type(self) -> str:
         """The entry's type as it stands in the file."""
-        return str(self.__struct_config__.tag)
+        return str(cast(msgspec.Struct, self).__struct_config__.tag)
 
 
 class MessageEntry(BaseEntry, tag="message"):

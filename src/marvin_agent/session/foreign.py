@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from marvin_agent.messages import encode
+from marvin_agent.messages import changed, encode
 from marvin_agent.session.entries import (
     VERSION,
     Header,
@@ -58,7 +58,7 @@ def adopt_header(line: bytes) -> Header:
 
 def current(header: Header) -> Header:
     """The header as a file of ours has it."""
-    return msgspec.structs.replace(header, version=VERSION)
+    return changed(header, version=VERSION)
 
 
 def adopt_entry(line: bytes, number: int, previous_id: str | None) -> StoredEntry:
