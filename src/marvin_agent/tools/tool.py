@@ -1,13 +1,15 @@
 """What a tool is: a name, a description, a schema of its arguments and something to execute."""
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from marvin_agent.errors import ToolError
 from marvin_agent.messages import Text, UserPart
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +37,7 @@ class ToolContext(Protocol):
     """What a running tool may use. An abort is the cancellation of its task."""
 
     @property
-    def cwd(self) -> Path: ...
+    def cwd(self) -> "Path": ...
 
     @property
     def call_id(self) -> str: ...
@@ -46,7 +48,7 @@ class ToolContext(Protocol):
         ...
 
     @property
-    def scratch(self) -> Path:
+    def scratch(self) -> "Path":
         """A directory of this session for large outputs; made when first used, 0700."""
         ...
 
@@ -58,11 +60,11 @@ class ToolContext(Protocol):
 class FileMemory(Protocol):
     """Remembers the state of each file when the model last saw it, to notice what others changed since."""
 
-    def saw(self, path: Path) -> None:
-        """The model knows the file as it is on disk now."""
+    def saw(self, path: "str | Path", data: bytes | None = None) -> None:
+        """The model knows the file as it is on disk now. `data` is its content when the caller has it at hand."""
         ...
 
-    def changed_since_seen(self, path: Path) -> bool:
+    def changed_since_seen(self, path: "str | Path") -> bool:
         """True when the file was seen and is different, or gone, now."""
         ...
 
