@@ -1,0 +1,46 @@
+"""Thinking levels: which of them a model has, and what its provider calls them."""
+
+from typing import Any
+
+from marvin_agent.llm.values import THINKING_LEVELS, Model, ThinkingLevel
+
+
+def supported(model: Model) -> tuple[ThinkingLevel, ...]:
+    """The levels that make a difference on this model, least first.
+
+    `compat.thinkingLevelMap` gives a level the provider's own name, or null where there is none. `xhigh` is had only by
+    models whose map names it.
+    """
+    if not model.reasoning:
+        return ("off",)
+    names = _names(model)
+    return tuple(
+        level for level in THINKING_LEVELS if (names[level] is not None if level in names else level != "xhigh")
+    )
+
+
+def clamp(model: Model, level: ThinkingLevel) -> tuple[ThinkingLevel, str | None]:
+    """The level that the model will think at, and a line for the user when it is not the one asked for."""
+    levels = supported(model)
+    if level in levels:
+        return level, None
+    if not model.reasoning:
+        return "off", f"{model.ref} does not think; thinking {level} is off"
+    rank = THINKING_LEVELS.index(level)
+    # The nearest one below, so that nobody pays for more than was asked; else the least there is.
+    below = [candidate for candidate in levels if THINKING_LEVELS.index(candidate) < rank]
+    thinking_below = [candidate for candidate in below if candidate != "off"]
+    above = [candidate for candidate in levels if THINKING_LEVELS.index(candidate) > rank]
+    chosen = (thinking_below or below)[-1] if thinking_below or (below and not above) else (above or below)[0]
+    return chosen, f"{model.ref} has no thinking level {level}; using {chosen}"
+
+
+def provider_name(model: Model, level: ThinkingLevel) -> str:
+    """What the provider calls a level; its own name unless the model's map has another."""
+    name = _names(model).get(level)
+    return name if isinstance(name, str) else level
+
+
+def _names(model: Model) -> dict[str, Any]:
+    names = model.compat.get("thinkingLevelMap")
+    return names if isinstance(names, dict) else {}

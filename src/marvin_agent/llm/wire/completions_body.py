@@ -1,0 +1,178 @@
+"""A request as the body of OpenAI's chat completions, with what the many servers want differently."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from marvin_agent.llm.history import prepare
+from marvin_agent.llm.thinking import clamp, provider_name
+from marvin_agent.llm.values import Request, ToolSpec
+from marvin_agent.llm.wire.completions_compat import Compat, compat_of
+from marvin_agent.messages import (
+    AssistantMessage,
+    HookMessage,
+    Image,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    UserPart,
+    text_of,
+)
+
+# The fields in which servers send thinking. A signature that is one of these says where the thinking came in.
+THINKING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+_NO_TEXT = "(no output)"
+_SEE_IMAGE = "(see the image that follows)"
+
+
+def body(request: Request) -> dict[str, Any]:
+    """The whole body. What the caller put into `options.extra` comes last and wins."""
+    model, options = request.model, request.options
+    compat = compat_of(model)
+    payload: dict[str, Any] = {"model": model.id, "messages": _messages(request, compat), "stream": True}
+    if compat.supports_usage_in_streaming:
+        payload["stream_options"] = {"include_usage": True}
+    if compat.supports_store:
+        payload["store"] = False
+    if options.max_tokens is not None:
+        payload[compat.max_tokens_field] = options.max_tokens
+    if options.temperature is not None:
+        payload["temperature"] = options.temperature
+    if options.stop:
+        payload["stop"] = list(options.stop)
+    if request.tools:
+        payload["tools"] = [_tool(tool, compat) for tool in request.tools]
+        if compat.zai_tool_stream:
+            payload["tool_stream"] = True
+    elif any(isinstance(message, ToolResultMessage) for message in request.messages):
+        payload["tools"] = []  # some routers refuse tool results in a request that does not speak of tools
+    if request.cache_key and compat.supports_prompt_cache_key:
+        payload["prompt_cache_key"] = request.cache_key
+    payload.update(_thinking_options(request, compat))
+    payload.update(options.extra)
+    return payload
+
+
+def _thinking_options(request: Request, compat: Compat) -> dict[str, Any]:
+    model = request.model
+    if not model.reasoning:
+        return {}
+    level, _ = clamp(model, request.options.reasoning)
+    name, thinks = provider_name(model, level), level != "off"
+    match compat.thinking_format:
+        case "openrouter":
+            return {"reasoning": {"effort": name if thinks else "none"}}
+        case "zai":
+            return {"thinking": {"type": "enabled" if thinks else "disabled"}}
+        case "deepseek":
+            switch = {"thinking": {"type": "enabled" if thinks else "disabled"}}
+            return {**switch, "reasoning_effort": name} if thinks and compat.supports_reasoning_effort else switch
+        case "qwen":
+            return {"enable_thinking": thinks}
+        case "qwen-chat-template":
+            return {"chat_template_kwargs": {"enable_thinking": thinks}}
+        case "openai":
+            if not compat.supports_reasoning_effort or (not thinks and name == "off"):
+                return {}
+            return {"reasoning_effort": name}
+
+
+def _tool(tool: ToolSpec, compat: Compat) -> dict[str, Any]:
+    function: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    if compat.supports_strict_mode:
+        function["strict"] = False  # schemas with optional properties are not strict ones
+    return {"type": "function", "function": function}
+
+
+def _messages(request: Request, compat: Compat) -> list[dict[str, Any]]:
+    wire: list[dict[str, Any]] = []
+    if request.system:
+        role = "developer" if request.model.reasoning and compat.supports_developer_role else "system"
+        wire.append({"role": role, "content": request.system})
+    waiting: list[Image] = []
+    for message in prepare(request.messages, request.model):
+        if waiting and not isinstance(message, ToolResultMessage):
+            wire.append(_images_of_results(waiting))
+            waiting = []
+        match message:
+            case UserMessage() | HookMessage():
+                if compat.requires_assistant_after_tool_result and wire and wire[-1]["role"] == "tool":
+                    wire.append({"role": "assistant", "content": "I have read the results."})
+                wire.append({"role": "user", "content": _user_content(message.content, request.model.images)})
+            case AssistantMessage():
+                if (said := _assistant(message, request, compat)) is not None:
+                    wire.append(said)
+            case ToolResultMessage():
+                wire.append(_tool_result(message, compat))
+                if request.model.images:
+                    waiting += [part for part in message.content if isinstance(part, Image)]
+    if waiting:
+        wire.append(_images_of_results(waiting))
+    return wire
+
+
+def _user_content(parts: Sequence[UserPart], images: bool) -> str | list[dict[str, Any]]:
+    if all(isinstance(part, Text) for part in parts):
+        return text_of(tuple(parts))
+    content: list[dict[str, Any]] = []
+    for part in parts:
+        match part:
+            case Text():
+                content.append({"type": "text", "text": part.text})
+            case Image() if images:
+                content.append(_image(part))
+            case Image():
+                content.append({"type": "text", "text": "(an image, which this model cannot see)"})
+    return content
+
+
+def _image(image: Image) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{image.mime_type};base64,{image.data}"}}
+
+
+def _images_of_results(images: list[Image]) -> dict[str, Any]:
+    """This API takes text alone as a tool's result, so its images follow as a user's message."""
+    label = {"type": "text", "text": "Images from the tool results:"}
+    return {"role": "user", "content": [label, *(_image(image) for image in images)]}
+
+
+def _tool_result(message: ToolResultMessage, compat: Compat) -> dict[str, Any]:
+    has_image = any(isinstance(part, Image) for part in message.content)
+    text = text_of(message.content) or (_SEE_IMAGE if has_image else _NO_TEXT)
+    result = {"role": "tool", "content": text, "tool_call_id": message.tool_call_id}
+    if compat.requires_tool_result_name:
+        result["name"] = message.tool_name
+    return result
+
+
+def _assistant(message: AssistantMessage, request: Request, compat: Compat) -> dict[str, Any] | None:
+    thoughts = [part for part in message.content if isinstance(part, Thinking) and part.thinking.strip()]
+    text = "".join(part.text for part in message.content if isinstance(part, Text))
+    calls = message.tool_calls
+    if compat.requires_thinking_as_text and thoughts:
+        text = "\n\n".join([*(part.thinking for part in thoughts), text] if text else [p.thinking for p in thoughts])
+        thoughts = []
+    said: dict[str, Any] = {"role": "assistant", "content": text or None}
+    field = next((part.thinking_signature for part in thoughts if part.thinking_signature in THINKING_FIELDS), None)
+    if isinstance(field, str):
+        said[field] = "\n".join(part.thinking for part in thoughts)
+    if compat.requires_reasoning_content_on_assistant_messages and request.model.reasoning:
+        said.setdefault("reasoning_content", "")
+    if calls:
+        said["tool_calls"] = [_call(call) for call in calls]
+    elif not text:
+        return None  # nothing that this API could be told
+    return said
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": bytes(call.arguments).decode()}
+    wire: dict[str, Any] = {"id": call.id, "type": "function", "function": function}
+    if isinstance(call.thought_signature, str):
+        wire["extra_content"] = {"google": {"thought_signature": call.thought_signature}}
+    return wire

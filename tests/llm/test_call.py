@@ -1,0 +1,345 @@
+"""Model calls over real HTTP."""
+
+import asyncio
+
+import pytest
+
+from marvin_agent.errors import (
+    BadRequestError,
+    NetworkError,
+    OverloadedError,
+    ProtocolError,
+    ProviderError,
+    RateLimitError,
+    SilenceError,
+)
+from marvin_agent.llm.call import ModelCall
+from marvin_agent.llm.http import HttpTransport
+from marvin_agent.llm.values import Credentials, Finished, Request, Responded, StreamEvent, TextDelta
+from model_server import Exchange, completions, serving, sse
+
+KEY = Credentials(api_key="sk-test-0123456789abcdefghij")
+
+
+async def run(request: Request, credentials: Credentials = KEY, **options: object) -> list[StreamEvent]:
+    transport = HttpTransport(**options)
+    try:
+        return [event async for event in ModelCall(request, credentials, transport).events()]
+    finally:
+        await transport.close()
+
+
+async def test_a_call_yields_the_head_then_deltas_then_the_message():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin(headers={"x-request-id": "req_1"})
+        await exchange.write(
+            completions({"content": "Hel"}, {"content": "lo"}, usage={"prompt_tokens": 7, "completion_tokens": 2})
+        )
+
+    async with serving(handler) as server:
+        head, *deltas, finished = await run(server.request())
+    assert isinstance(head, Responded)
+    assert (head.status, head.request_id) == (200, "req_1")
+    assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == "Hello"
+    assert isinstance(finished, Finished)
+    assert finished.message.text == "Hello"
+    assert finished.message.stop_reason == "stop"
+    assert finished.message.request_id == "req_1"
+    assert finished.message.usage is not None
+    assert finished.message.usage.total_tokens == 9
+    sent = server.exchanges[0]
+    assert sent.path == "/chat/completions"
+    assert sent.headers["authorization"] == f"Bearer {KEY.api_key}"
+
+
+async def test_text_arrives_while_the_server_is_still_writing():
+    go_on = asyncio.Event()
+
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin_chunked()
+        await exchange.chunk(sse([{"choices": [{"delta": {"content": "first"}}]}]))
+        await go_on.wait()
+        await exchange.chunk(completions({"content": " last"}))
+        await exchange.chunk(b"")
+
+    async with serving(handler) as server:
+        transport = HttpTransport()
+        texts = []
+        async for event in ModelCall(server.request(), KEY, transport).events():
+            if isinstance(event, TextDelta):
+                texts.append(event.text)
+                go_on.set()
+        await transport.close()
+    assert texts == ["first", " last"]
+
+
+async def test_the_head_is_told_before_the_body_begins():
+    go_on = asyncio.Event()
+
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin_chunked()
+        await go_on.wait()
+        await exchange.chunk(completions({"content": "x"}))
+        await exchange.chunk(b"")
+
+    async with serving(handler) as server:
+        transport = HttpTransport()
+        events = ModelCall(server.request(), KEY, transport).events()
+        assert isinstance(await anext(events), Responded)
+        go_on.set()
+        assert isinstance([event async for event in events][-1], Finished)
+        await transport.close()
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 100])
+async def test_an_answer_cut_anywhere_is_the_same_answer(size: int):
+    whole = completions({"content": "añ😀b"}, {"reasoning_content": "hm"}).replace(b"\n", b"\r\n")
+
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin_chunked()
+        for at in range(0, len(whole), size):
+            await exchange.chunk(whole[at : at + size])
+        await exchange.chunk(b"")
+
+    async with serving(handler) as server:
+        events = await run(server.request())
+    assert isinstance(events[-1], Finished)
+    assert events[-1].message.text == "añ😀b"
+
+
+async def test_a_stream_that_breaks_is_a_network_error():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin_chunked()
+        await exchange.chunk(sse([{"choices": [{"delta": {"content": "par"}}]}]))
+
+    async with serving(handler) as server:
+        transport = HttpTransport()
+        call = ModelCall(server.request(), KEY, transport)
+        with pytest.raises(NetworkError, match=r"127\.0\.0\.1"):
+            async for _ in call.events():
+                pass
+        await transport.close()
+    partial = call.partial("error", "broke")
+    assert (partial.text, partial.stop_reason, partial.error_message) == ("par", "error", "broke")
+
+
+async def test_a_stream_that_ends_without_an_end_is_a_protocol_error():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.write(sse([{"choices": [{"delta": {"content": "par"}}]}]))
+
+    async with serving(handler) as server:
+        with pytest.raises(ProtocolError, match="without an end"):
+            await run(server.request())
+
+
+async def test_silence_between_chunks_is_a_timeout():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin_chunked()
+        await exchange.chunk(b": ping\n\n")
+        await exchange.dropped()
+
+    async with serving(handler) as server:
+        with pytest.raises(SilenceError, match=r"sent nothing for 0\.2 seconds"):
+            await run(server.request(), idle_timeout=0.2)
+
+
+async def test_a_server_that_never_answers_is_a_timeout():
+    async with serving(Exchange.dropped) as server:
+        with pytest.raises(SilenceError, match="did not answer"):
+            await run(server.request(), idle_timeout=0.2)
+
+
+async def test_a_refused_connection_names_the_host_and_not_the_key():
+    async with serving(Exchange.dropped) as server:
+        request = server.request()
+    with pytest.raises(NetworkError) as caught:
+        await run(request, Credentials(api_key="sk-secret-0123456789", base_url=f"{server.url}/v1?key=hidden-value"))
+    shown = caught.value.show()
+    assert f"127.0.0.1:{server.port}" in shown
+    assert "secret" not in shown
+    assert "hidden-value" not in shown
+
+
+async def test_a_redirect_is_an_error_and_is_not_followed():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.answer(307, b"", {"location": "/elsewhere"})
+
+    async with serving(handler) as server:
+        with pytest.raises(BadRequestError, match="redirect"):
+            await run(server.request())
+    assert len(server.exchanges) == 1
+
+
+async def test_a_rate_limit_says_how_long_to_wait():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.answer(429, b'{"error":{"message":"slow down"}}', {"retry-after": "3"})
+
+    async with serving(handler) as server:
+        with pytest.raises(RateLimitError, match="slow down") as caught:
+            await run(server.request())
+    assert caught.value.retry_after == 3
+    assert caught.value.provider == "test"
+
+
+async def test_an_error_in_the_middle_of_a_stream_is_raised():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.write(sse([{"choices": [{"delta": {"content": "a"}}]}, {"error": {"message": "Overloaded"}}]))
+
+    async with serving(handler) as server:
+        with pytest.raises(OverloadedError, match="Overloaded"):
+            await run(server.request())
+
+
+async def test_a_key_that_the_server_quotes_is_masked():
+    async def handler(exchange: Exchange) -> None:
+        key = exchange.headers["authorization"].split()[1]
+        await exchange.answer(401, b'{"error":{"message":"Incorrect API key: %b"}}' % key.encode())
+
+    async with serving(handler) as server:
+        with pytest.raises(ProviderError) as caught:
+            await run(server.request(), Credentials(api_key="my.own-key~format"))
+    assert "my.own" not in caught.value.show()
+    assert "my.own" not in str(caught.value)
+
+
+async def test_cancelling_drops_the_connection_at_once():
+    dropped = asyncio.Event()
+
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin_chunked()
+        await exchange.chunk(sse([{"choices": [{"delta": {"content": "a"}}]}]))
+        await exchange.dropped()
+        dropped.set()
+
+    async with serving(handler) as server:
+        transport = HttpTransport()
+        began = asyncio.Event()
+        call = ModelCall(server.request(), KEY, transport)
+
+        async def consume() -> None:
+            async for event in call.events():
+                if isinstance(event, TextDelta):
+                    began.set()
+
+        task = asyncio.create_task(consume())
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(dropped.wait(), 2)
+        await transport.close()
+    assert call.partial("aborted").text == "a"
+
+
+async def test_cancelling_before_the_head_reads_no_more_than_its_beginning():
+    arrived, cancelled, dropped = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def handler(exchange: Exchange) -> None:
+        arrived.set()
+        await cancelled.wait()
+        await exchange.begin_chunked()
+        await exchange.chunk(sse([{"choices": [{"delta": {"content": "a"}}]}]))
+        await exchange.dropped()
+        dropped.set()
+
+    async with serving(handler) as server:
+        transport = HttpTransport()
+        task = asyncio.create_task(anext(ModelCall(server.request(), KEY, transport).events()))
+        await arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        cancelled.set()
+        await asyncio.wait_for(dropped.wait(), 2)
+        await transport.close()
+
+
+async def test_connections_are_used_again():
+    body = completions({"content": "x"})
+
+    async def handler(exchange: Exchange) -> None:
+        await exchange.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+        )
+
+    async with serving(handler, keep_alive=True) as server:
+        transport = HttpTransport()
+        for _ in range(3):
+            async for _ in ModelCall(server.request(), KEY, transport).events():
+                pass
+        await transport.close()
+    assert (len(server.exchanges), server.connections) == (3, 1)
+
+
+async def test_twenty_megabytes_of_arguments_arrive():
+    text = "x" * 20_000_000
+    arguments = '{"content":"' + text + '"}'
+    pieces = [arguments[at : at + 50_000] for at in range(0, len(arguments), 50_000)]
+
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.write(
+            completions(
+                {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "write", "arguments": ""}}]},
+                *({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} for piece in pieces),
+                finish="tool_calls",
+            )
+        )
+
+    async with serving(handler) as server:
+        events = await run(server.request())
+    assert isinstance(events[-1], Finished)
+    (call,) = events[-1].message.tool_calls
+    assert call.input == {"content": text}
+
+
+async def test_a_server_that_does_not_stream_is_understood():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.answer(
+            200, b'{"choices":[{"message":{"content":"whole"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}'
+        )
+
+    async with serving(handler) as server:
+        events = await run(server.request())
+    assert isinstance(events[-1], Finished)
+    assert events[-1].message.text == "whole"
+
+
+async def test_the_payload_can_be_replaced_and_half_characters_in_it_are_cleaned():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.write(completions({"content": "ok"}))
+
+    async with serving(handler) as server:
+        transport = HttpTransport()
+        call = ModelCall(server.request(), KEY, transport)
+        call.payload = {**call.payload, "note": "a\ud800b"}
+        async for _ in call.events():
+            pass
+        await transport.close()
+    assert server.exchanges[0].json["note"] == "a\ufffdb"
+
+
+async def test_the_credentials_headers_and_address_win():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.write(completions({"content": "ok"}))
+
+    async with serving(handler) as server:
+        request = server.request()
+        credentials = Credentials(
+            api_key="k", headers={"Authorization": "Basic abc", "X-Team": "t"}, base_url=f"{server.url}/proxy/"
+        )
+        await run(request, credentials)
+    sent = server.exchanges[0]
+    assert sent.path == "/proxy/chat/completions"
+    assert (sent.headers["authorization"], sent.headers["x-team"]) == ("Basic abc", "t")
+
+
+async def test_a_key_with_a_line_break_is_refused_without_being_shown():
+    async with serving(Exchange.dropped) as server:
+        with pytest.raises(BadRequestError) as caught:
+            await run(server.request(), Credentials(api_key="secret\nkey"))
+    assert "secret" not in caught.value.show()
