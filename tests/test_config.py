@@ -393,7 +393,7 @@ def test_nothing_expensive_is_loaded_for_a_configuration_that_is_right(home: Hom
     code = (
         "import sys; from marvin_agent.config import load; from marvin_agent.places import find_places\n"
         f"load(find_places(cwd={str(home.project_file.parent)!r}, environ={{'HOME': {str(home.directory)!r}}}))\n"
-        "print({'difflib', 'dataclasses', 'json', 'marvin_agent.config_problems'} & set(sys.modules))"
+        "print({'difflib', 'dataclasses', 'json', 'marvin_agent.config_problems', 'marvin_agent.jsonpositions'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

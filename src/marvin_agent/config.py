@@ -12,8 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from marvin_agent.errors import ConfigError, UsageError
-from marvin_agent.jsonfile import Document, read_json
-from marvin_agent.jsonpositions import JsonPath
+from marvin_agent.jsonfile import Document, JsonPath, read_json
 from marvin_agent.places import Places, expand_path
 from marvin_agent.settings import LspSettings, Settings, ThinkingLevel, comma_list, unknown_levels
 

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 from msgspec import inspect
 
 from marvin_agent.errors import ConfigError
-from marvin_agent.jsonfile import Document
-from marvin_agent.jsonpositions import JsonPath
+from marvin_agent.jsonfile import Document, JsonPath
 from marvin_agent.settings import THINKING_LEVELS, Settings, unknown_levels
 
 Problem: TypeAlias = tuple[JsonPath, str, str | None]

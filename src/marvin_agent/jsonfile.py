@@ -1,16 +1,22 @@
 """JSON files that people edit: read strictly, with a line number for each problem, and written whole or not at all."""
 
+import importlib
 import os
 import re
 import stat
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from marvin_agent.errors import ConfigError
-from marvin_agent.jsonpositions import MAX_DEPTH, JsonPath, Malformed, Positions
 from marvin_agent.places import make_private_directory
 
+if TYPE_CHECKING:
+    from marvin_agent.jsonpositions import Positions
+
+JsonPath: TypeAlias = tuple[str | int, ...]
+
+MAX_DEPTH = 100
 MAX_BYTES = 16 * 1024 * 1024
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -30,9 +36,8 @@ class Document:
 
     def line_of(self, path: JsonPath) -> int:
         """The line of a key (`("hooks", "paths", 0)`); of what is around it when it is not in the file."""
-        # Positions cost more than the reading itself, and nearly no run asks for one.
         if self._positions is None:
-            self._positions = Positions(self._data.decode())
+            self._positions = _positions(self._data.decode())
         return self._positions.line_of(path)
 
 
@@ -119,22 +124,27 @@ def _count_keys(path: str, value: Any) -> int:
     raise ConfigError(f"nested deeper than {MAX_DEPTH} levels", file=path)
 
 
+def _positions(text: str) -> "Positions":
+    # Positions cost more than the reading itself, to load and to find, and nearly no run asks for one.
+    positions: Positions = importlib.import_module("marvin_agent.jsonpositions").Positions(text)
+    return positions
+
+
 def _explain(path: str, data: bytes, reason: str) -> ConfigError:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         return ConfigError("is not UTF-8 text", file=path, line=line, hint="Save it as UTF-8.")
-    try:
-        Positions(text)
-    except Malformed as problem:
-        line = text.count("\n", 0, problem.offset) + 1
-        return ConfigError(problem.message, file=path, line=line, hint=problem.hint)
-    return ConfigError(reason, file=path)
+    malformed = _positions(text).malformed
+    if malformed is None:
+        return ConfigError(reason, file=path)
+    line = text.count("\n", 0, malformed.offset) + 1
+    return ConfigError(malformed.message, file=path, line=line, hint=malformed.hint)
 
 
 def _duplicates(path: str, data: bytes) -> ConfigError:
-    positions = Positions(data.decode())
+    positions = _positions(data.decode())
     return ConfigError.several(
         [
             ConfigError(

@@ -1,13 +1,13 @@
-"""Where in a JSON text each key stands, and what exactly is wrong with a text that is not JSON."""
+"""Where in a JSON text each key stands, and what exactly is wrong with a text that is not JSON.
+
+Loaded only when somebody asks for a line, or something is wrong.
+"""
 
 import re
-from typing import TypeAlias
 
 import msgspec
 
-JsonPath: TypeAlias = tuple[str | int, ...]
-
-MAX_DEPTH = 100
+from marvin_agent.jsonfile import MAX_DEPTH, JsonPath
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"')
@@ -31,18 +31,18 @@ class Malformed(Exception):
 class Positions:
     """The offset of each key and element of a JSON text, and of each key that stands there twice."""
 
-    __slots__ = ("duplicates", "offsets", "text")
+    __slots__ = ("duplicates", "malformed", "offsets", "text")
 
     def __init__(self, text: str) -> None:
-        """Scans the text. Raises Malformed."""
         self.text = text
         self.offsets: dict[JsonPath, int] = {(): _skip(text, 0)}
         self.duplicates: list[tuple[JsonPath, int]] = []
-        end = _skip(text, self._value((), _skip(text, 0)))
-        if end < len(text):
-            if text.startswith(_COMMENTS, end):
-                raise _comment(end)
-            raise Malformed(end, f"{_seen(text, end)} after the end of the value", "Remove what follows it.")
+        self.malformed: Malformed | None = None
+        """What is wrong with the text; positions after it are not known."""
+        try:
+            self._document()
+        except Malformed as malformed:
+            self.malformed = malformed
 
     def line_at(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1
@@ -52,6 +52,14 @@ class Positions:
         while path not in self.offsets:
             path = path[:-1]
         return self.line_at(self.offsets[path])
+
+    def _document(self) -> None:
+        text = self.text
+        end = _skip(text, self._value((), _skip(text, 0)))
+        if end < len(text):
+            if text.startswith(_COMMENTS, end):
+                raise _comment(end)
+            raise Malformed(end, f"{_seen(text, end)} after the end of the value", "Remove what follows it.")
 
     def _value(self, path: JsonPath, at: int) -> int:
         text = self.text
