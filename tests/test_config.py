@@ -203,7 +203,7 @@ def test_the_top_level_hook_timeout_counts_unless_the_section_says_otherwise(hom
     assert config.origin("hooks.timeoutMs") == f"{home.file}:4"
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.5, "5", True, 10**9])
+@pytest.mark.parametrize("value", [0, -1, 1.5, 5.0, "5", True, 10**9])
 @pytest.mark.parametrize("key", ["hookTimeout", "timeoutMs"])
 def test_an_invalid_hook_timeout_is_a_configuration_error(home: Home, key: str, value: object) -> None:
     write(home.file, {key: value} if key == "hookTimeout" else {"hooks": {key: value}})
@@ -329,6 +329,7 @@ def test_every_problem_of_every_file_is_shown_at_once_with_line_and_key(home: Ho
         ({"editor": {"args": []}}, "editor needs the key command"),
         ({"editor": {"command": "x", "arg": []}}, "unknown key editor.arg\nDid you mean editor.args?"),
         ({"editor": 5}, "must be a string that is not empty, a list, an object or null, but is 5"),
+        ({"editor": []}, "editor must not be empty"),
         ({"lsp": "on"}, "lsp must be true or false or an object, but is a string"),
         ({"keybindings": {"quit": 1}}, "keybindings.quit must be"),
         ({"hooks": {"settings": {"a": 1}}}, "hooks.settings.a must be an object, but is 1"),
@@ -393,7 +394,8 @@ def test_nothing_expensive_is_loaded_for_a_configuration_that_is_right(home: Hom
     code = (
         "import sys; from marvin_agent.config import load; from marvin_agent.places import find_places\n"
         f"load(find_places(cwd={str(home.project_file.parent)!r}, environ={{'HOME': {str(home.directory)!r}}}))\n"
-        "print({'difflib', 'dataclasses', 'json', 'marvin_agent.config_problems', 'marvin_agent.jsonpositions'} & set(sys.modules))"
+        "late = {'difflib', 'dataclasses', 'json', 'marvin_agent.config_problems', 'marvin_agent.jsonpositions'}\n"
+        "print(late & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -110,10 +110,9 @@ def _fits(kind: inspect.Type, value: Any) -> bool:
         case inspect.StrType():
             return isinstance(value, str) and len(value) >= (kind.min_length or 0)
         case inspect.IntType():
-            whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
             low, high = kind.ge, kind.le
             return (
-                whole
+                isinstance(value, int)
                 and not isinstance(value, bool)
                 and (low is None or value >= low)
                 and (high is None or value <= high)

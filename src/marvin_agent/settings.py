@@ -13,6 +13,7 @@ PermissionMode: TypeAlias = Literal["ask", "edits", "auto", "plan"]
 
 NonEmpty: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 Names: TypeAlias = tuple[NonEmpty, ...]
+Words: TypeAlias = Annotated[Names, msgspec.Meta(min_length=1)]
 Milliseconds: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=86_400_000)]
 Tokens: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 Attempts: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=100)]
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         """A group of keys; a key that is not in it is an error."""
 
         __struct_fields__: ClassVar[tuple[str, ...]]
+        __struct_encode_fields__: ClassVar[tuple[str, ...]]
 
 else:
 
@@ -92,7 +94,7 @@ class CompactionSettings(Section):
     enabled: bool = True
     """Whether a conversation that grows too long is summarised by itself."""
     reserve_tokens: Tokens = 16_384
-    """It is when fewer tokens than this are free."""
+    """That happens when fewer tokens than this are free."""
     keep_recent_tokens: Tokens = 20_000
     """How much of its end is kept word for word."""
 
@@ -131,7 +133,7 @@ class Settings(Section):
     """The tools that the model may use; [] is none, null all. A project may only narrow it before it is trusted."""
     theme: NonEmpty = "auto"
     """The colours of the app."""
-    editor: NonEmpty | Names | EditorCommand | None = None
+    editor: NonEmpty | Words | EditorCommand | None = None
     """The external editor: a command line, a list of its words, or command and args."""
     system_prompt: str | None = None
     """Replaces marvin's own system prompt."""
