@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, get_args
 
 from marvin_agent.errors import ConfigError
-from marvin_agent.jsonfile import Document, read_json
-from marvin_agent.jsonpositions import JsonPath
+from marvin_agent.jsonfile import Document, JsonPath, read_json
 from marvin_agent.llm.auth.secret import Secret
 from marvin_agent.llm.names import nearest
 from marvin_agent.llm.values import Api, Price

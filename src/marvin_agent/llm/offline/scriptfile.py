@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from marvin_agent.errors import ConfigError
-from marvin_agent.jsonfile import parse_json
-from marvin_agent.jsonpositions import JsonPath
+from marvin_agent.jsonfile import JsonPath, parse_json
 from marvin_agent.llm.offline.reply import Fault, Reply
 
 VERSION = 1
