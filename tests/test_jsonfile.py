@@ -138,7 +138,7 @@ def test_a_directory_a_pipe_and_a_giant_are_no_configuration(tmp_path: Path) -> 
     os.mkfifo(tmp_path / "pipe")
     with (tmp_path / "giant").open("wb") as giant:
         giant.truncate(MAX_BYTES + 1)
-    for name, words in [("dir", "is not a file"), ("pipe", "is not a file"), ("giant", "is larger")]:
+    for name, words in [("dir", "not a regular file"), ("pipe", "not a regular file"), ("giant", "is larger")]:
         with pytest.raises(ConfigError, match=words):
             read_json(str(tmp_path / name))
 

@@ -3,12 +3,12 @@
 import importlib
 import os
 import re
-import stat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from marvin_agent.errors import ConfigError
+from marvin_agent.files import read_regular_file
 from marvin_agent.places import make_private_directory
 
 if TYPE_CHECKING:
@@ -92,19 +92,15 @@ def _sync_directory(directory: str) -> None:
 
 def _read(path: str) -> bytes:
     try:
-        # Without O_NONBLOCK a named pipe in a cloned repository would hang the start.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        data = read_regular_file(path, MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(path) from None
     except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", file=path, hint="Check its permissions.") from None
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-        os.close(descriptor)
-        what = f"is larger than {MAX_BYTES >> 20} MiB" if stat.S_ISREG(status.st_mode) else "is not a file"
-        raise ConfigError(what, file=path, hint="Put a JSON file there, or remove it.")
-    with open(descriptor, "rb") as file:
-        return file.read()
+        hint = "Put a readable JSON file there, or remove it."
+        raise ConfigError(f"cannot be read: {error.strerror}", file=path, hint=hint) from None
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"is larger than {MAX_BYTES >> 20} MiB", file=path)
+    return data
 
 
 def _count_keys(path: str, value: Any) -> int:
