@@ -51,10 +51,19 @@ class Running:
         self.over = False
         """True once its outcome is settled: what it still calls afterwards raises."""
         self.skipped = False
+        self.noticed = False
+        """Whether the user was told that the run waits for it."""
 
     @property
     def hook(self) -> Hook:
         return self.handler.hook
+
+    def where(self) -> str:
+        """The line of the hook's file where it waits, as `file.py:12`; its beginning when that cannot be told."""
+        stack = self.task.get_stack() if self.task else []
+        lines = [frame.f_lineno for frame in stack if frame.f_code.co_filename == self.handler.file]
+        name = self.handler.place.rpartition(":")[0]
+        return f"{name}:{lines[-1]}" if lines else self.handler.place
 
 
 class Watcher(Protocol):
@@ -87,6 +96,12 @@ class Dispatcher:
         self._context = context
         self._waiting: deque[Event] = deque()
         self._pump: asyncio.Task[None] | None = None
+
+    def pin(self, hook: str, event: type[Event]) -> None:
+        """Make a hook's handlers of an event closed for the rest of the session: it has routed once."""
+        for handler in self.registry.listening.get(event.type, ()):
+            if handler.hook.id == hook:
+                handler.closed = True
 
     def heard(self, name: str) -> bool:
         """Whether anybody listens; asked before an event is built."""

@@ -21,9 +21,10 @@ class ModelCall:
     """One attempt. `payload` is the wire's body and may be replaced before `events` begins."""
 
     def __init__(self, request: Request, credentials: Credentials, transport: Transport) -> None:
-        self._request = request
-        self._credentials = credentials
-        self._transport = transport
+        self.request = request
+        self.credentials = credentials
+        """May be replaced before `events` begins."""
+        self.transport = transport
         self._wire = wire_for(request.model.api)
         self._builder = Builder(request)
         self.payload = _sendable(self._wire.payload(request))
@@ -32,8 +33,8 @@ class ModelCall:
         """One Responded, then deltas as they come, then one Finished. Raises ProviderError. Closing it, or cancelling
         the task, drops the connection."""
         try:
-            request = self._wire.http_request(self._request, self._credentials, _sendable(self.payload))
-            async with self._transport.send(request) as response:
+            request = self._wire.http_request(self.request, self.credentials, _sendable(self.payload))
+            async with self.transport.send(request) as response:
                 self._builder.request_id = request_id(response.headers)
                 if not 200 <= response.status < 300:
                     raise await self._refusal(response)
@@ -62,14 +63,14 @@ class ModelCall:
             if len(body) >= _ERROR_BODY_LIMIT:
                 break
         return self._wire.error(
-            response.status, response.headers, bytes(body[:_ERROR_BODY_LIMIT]), self._request.model.provider
+            response.status, response.headers, bytes(body[:_ERROR_BODY_LIMIT]), self.request.model.provider
         )
 
     def _told(self, error: ProviderError) -> ProviderError:
         """The error with what only the call knows, and without the key if the server quoted it."""
-        error.provider = error.provider or self._request.model.provider
+        error.provider = error.provider or self.request.model.provider
         error.request_id = error.request_id or self._builder.request_id
-        error.message = mask(error.message, self._credentials.api_key)
+        error.message = mask(error.message, self.credentials.api_key)
         error.args = (error.message,)
         return error
 

@@ -1,0 +1,1 @@
+"""The agent: the loop that joins models, tools, sessions and hooks."""

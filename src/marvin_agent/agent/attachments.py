@@ -1,0 +1,77 @@
+"""Attachments: what comes with a prompt beside its text, as images and as documents in the text."""
+
+import base64
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from marvin_agent.errors import UsageError
+from marvin_agent.messages import Image, clean
+
+IMAGE_TYPES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+}
+LIMIT = 20 * 1024 * 1024
+
+
+def parts_of(text: str, attachments: Sequence[Any], cwd: str) -> tuple[str, tuple[Image, ...]]:
+    """The text with the documents in it, and the images. An attachment is a path, or a mapping as hooks give it."""
+    images: list[Image] = []
+    texts = [text] if text else []
+    for attachment in attachments:
+        given = attachment if isinstance(attachment, Mapping) else from_file(os.fspath(attachment), cwd)
+        if given.get("type") == "image":
+            images.append(_image(given))
+        else:
+            texts.append(_document(given))
+    return clean("\n\n".join(texts)), tuple(images)
+
+
+def from_file(path: str, cwd: str) -> dict[str, Any]:
+    """A file as an attachment: an image by its first bytes, else a document. Raises UsageError."""
+    full = os.path.join(cwd, os.path.expanduser(path))
+    name = os.path.basename(full)
+    try:
+        if os.path.getsize(full) > LIMIT:
+            raise UsageError(f"{path} is over {LIMIT // 1024 // 1024} MiB: too large to attach")
+        with open(full, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be attached: {error.strerror}") from error
+    if kind := image_type(data):
+        return {"type": "image", "file_name": name, "mime_type": kind, "content": data}
+    if b"\0" in data[:8192]:
+        raise UsageError(f"{path} is neither an image (png, jpeg, gif, webp) nor a text: it cannot be attached")
+    return {"type": "document", "file_name": name, "content": data}
+
+
+def image_type(data: bytes) -> str | None:
+    """The MIME type of an image that models take; None for anything else."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for magic, kind in IMAGE_TYPES.items() if data.startswith(magic)), None)
+
+
+def _bytes(given: Mapping[str, Any]) -> bytes:
+    content = given.get("content", b"")
+    return content if isinstance(content, bytes) else base64.b64decode(content)
+
+
+def _image(given: Mapping[str, Any]) -> Image:
+    data = _bytes(given)
+    kind = given.get("mime_type") or given.get("mimeType") or image_type(data)
+    if kind is None:
+        raise UsageError(f"{_name(given)} is not an image that models take (png, jpeg, gif, webp)")
+    return Image(data=base64.b64encode(data).decode(), mime_type=str(kind))
+
+
+def _document(given: Mapping[str, Any]) -> str:
+    extracted = given.get("extracted_text", given.get("extractedText"))
+    text = extracted if isinstance(extracted, str) else _bytes(given).decode("utf-8", "replace")
+    return f"[Document: {_name(given)}]\n{text}"
+
+
+def _name(given: Mapping[str, Any]) -> str:
+    return str(given.get("file_name") or given.get("fileName") or "unnamed")

@@ -1,0 +1,302 @@
+"""The one place where a model is called: hooks change the request, failures are retried, the stream is shown."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from marvin_agent.agent.events import MessageGrew, MessageStarted, MessageWithdrawn, RetryEnded, RetryStarted
+from marvin_agent.agent.outlet import Outlet
+from marvin_agent.agent.points import Points
+from marvin_agent.agent.retry import RetryPolicy
+from marvin_agent.errors import ProviderError, Refused
+from marvin_agent.hooks import events as h
+from marvin_agent.hooks.forms import FormError, to_plain
+from marvin_agent.hooks.outcome import Outcome
+from marvin_agent.hooks.payload import Event
+from marvin_agent.llm.call import ModelCall
+from marvin_agent.llm.thinking import clamp
+from marvin_agent.llm.transport import Transport
+from marvin_agent.llm.values import (
+    THINKING_LEVELS,
+    Credentials,
+    Delta,
+    Finished,
+    Model,
+    Request,
+    Responded,
+    StreamOptions,
+    ThinkingLevel,
+    ToolSpec,
+)
+from marvin_agent.messages import AssistantMessage, Message, StopReason
+
+
+class Models(Protocol):
+    """Where models, keys and connections come from."""
+
+    def find(self, text: str) -> Model: ...
+
+    def credentials(self, model: Model) -> Credentials:
+        """The stored key and headers; raises AuthenticationError that says what to do."""
+        ...
+
+    def transport(self, model: Model) -> Transport: ...
+
+    async def close(self) -> None: ...
+
+
+class Ask(NamedTuple):
+    """A model call as the engine wants it, before the hooks."""
+
+    model: Model
+    thinking: Any
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    purpose: h.Purpose = "turn"
+    origin: str = "main"
+    max_tokens: int | None = None
+    temperature: float | None = None
+    stop: tuple[str, ...] = ()
+    visible: bool = True
+    """Whether the answer is shown as it streams."""
+
+
+class Caller:
+    """Calls models for one engine."""
+
+    def __init__(
+        self,
+        models: Models,
+        points: Points,
+        outlet: Outlet,
+        policy: RetryPolicy,
+        routed: Callable[[str, type[Event]], None],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._models = models
+        self._points = points
+        self._outlet = outlet
+        self._policy = policy
+        self._routed = routed
+        self._sleep = sleep
+        self._live: ModelCall | None = None
+        self.notices: Callable[[str], None] = lambda text: None
+
+    def take_partial(self, stop_reason: StopReason, error: str | None = None) -> AssistantMessage | None:
+        """What has come of the answer that was streaming; None when nothing was."""
+        live, self._live = self._live, None
+        return live.partial(stop_reason, error) if live else None
+
+    async def call(self, ask: Ask) -> AssistantMessage:
+        """A model call and its retries. Raises ProviderError when it failed for good, Refused when a hook says no."""
+        call = await self._prepare(ask)
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                message = await self._attempt(call, ask)
+            except ProviderError as error:
+                delay = self._policy.delay(attempt, error)
+                if attempt > 1 and delay is None:
+                    self._retried(attempt - 1, error)
+                if delay is None:
+                    raise
+                call = await self._wait(call, attempt, delay, error, ask.visible)
+            else:
+                if attempt > 1:
+                    self._retried(attempt - 1, None)
+                    await self._points.fire(h.RetryEnd, attempt=attempt - 1, success=True, error=None)
+                self._live = None
+                return message
+
+    async def _attempt(self, call: ModelCall, ask: Ask) -> AssistantMessage:
+        self._live = call
+        outlet, points, visible = self._outlet, self._points, ask.visible
+        updates = points.heard(h.MessageUpdate)
+        async for event in call.events():
+            match event:
+                case Finished(message=message):
+                    return message
+                case Responded(status=status, headers=headers, request_id=request_id):
+                    points.tell(h.ChatResponse, status=status, headers=dict(headers), request_id=request_id)
+                    if visible:
+                        self._started(call)
+                case delta:
+                    if visible:
+                        outlet.emit(MessageGrew(delta=delta))
+                    if updates:
+                        self._tell_update(delta, call)
+        raise AssertionError("a model call ends with Finished or an error")
+
+    def _started(self, call: ModelCall) -> None:
+        message = call.partial("stop")
+        self._outlet.emit(MessageStarted(message=message))
+        self._points.tell(h.MessageStart, message=message)
+
+    def _tell_update(self, delta: Delta, call: ModelCall) -> None:
+        self._points.tell(h.MessageUpdate, message=None, delta=to_plain(delta))
+
+    async def _wait(
+        self, call: ModelCall, attempt: int, delay: float, error: ProviderError, visible: bool
+    ) -> ModelCall:
+        """Announce a retry and sleep; gives the call to try next, the same request again."""
+        if visible:
+            self._outlet.emit(MessageWithdrawn(reason=error.show()))
+        most, ms = self._policy.max_attempts - 1, round(delay * 1000)
+        self._outlet.emit(RetryStarted(attempt=attempt, max_attempts=most, delay_ms=ms, error=error.show()))
+        await self._points.fire(h.RetryStart, attempt=attempt, max_attempts=most, delay_ms=ms, error=error.show())
+        await self._sleep(delay)
+        again = ModelCall(call.request, call.credentials, call.transport)
+        again.payload = call.payload
+        return again
+
+    def _retried(self, attempt: int, error: ProviderError | None) -> None:
+        self._outlet.emit(RetryEnded(attempt=attempt, success=error is None, error=error.show() if error else None))
+
+    async def _prepare(self, ask: Ask) -> ModelCall:
+        """Let the hooks see and change the request, in the order of the contract."""
+        system = await self._system(ask)
+        options = await self._options(ask)
+        model = await self._resolve(ask)
+        given = await self._auth(ask, model)
+        messages = await self._messages(ask)
+        level, notice = clamp(model, _level(options.reasoning))
+        if notice:
+            self.notices(notice)
+        request = Request(
+            model=model,
+            system=system,
+            messages=messages,
+            tools=ask.tools,
+            options=StreamOptions(
+                temperature=options.temperature,
+                max_tokens=options.max_tokens,
+                reasoning=level,
+                stop=tuple(options.stop),
+                extra=options.extra,
+            ),
+            cache_key=self._points.session_id,
+        )
+        call = ModelCall(request, given, self._models.transport(model))
+        outcome = await self._points.fire(
+            h.ChatRequest,
+            origin=ask.origin,
+            payload=call.payload,
+            provider=model.provider,
+            api=model.api,
+            purpose=ask.purpose,
+        )
+        if outcome:
+            call.payload = _allowed(outcome).payload
+        if not given.api_key:
+            stored = self._models.credentials(model)
+            call.credentials = Credentials(
+                api_key=stored.api_key,
+                headers={**stored.headers, **given.headers},
+                base_url=given.base_url or stored.base_url,
+            )
+        return call
+
+    async def _system(self, ask: Ask) -> str:
+        outcome = await self._points.fire(
+            h.ChatSystemTransform,
+            origin=ask.origin,
+            input=h.SystemPromptInput(session_id=self._points.session_id, system_prompt=ask.system),
+            output=h.SystemPrompt(system_prompt=ask.system),
+            purpose=ask.purpose,
+        )
+        return str(_allowed(outcome).output.system_prompt) if outcome else ask.system
+
+    async def _options(self, ask: Ask) -> h.StreamParams:
+        options = h.StreamParams(
+            temperature=ask.temperature,
+            max_tokens=ask.max_tokens,
+            reasoning=ask.thinking,
+            stop=list(ask.stop),
+            extra={},
+        )
+        outcome = await self._points.fire(
+            h.ChatParams,
+            origin=ask.origin,
+            input=h.SessionOnly(session_id=self._points.session_id),
+            output=h.ChatParamsOutput(stream_options=options),
+            purpose=ask.purpose,
+        )
+        changed: h.StreamParams = _allowed(outcome).output.stream_options if outcome else options
+        return changed
+
+    async def _resolve(self, ask: Ask) -> Model:
+        session = self._points.session_id
+        outcome = await self._points.fire(
+            h.ModelResolve,
+            origin=ask.origin,
+            check=self._check_model,
+            input=h.ModelInput(session_id=session, model=ask.model),
+            output=h.ModelOutput(model=ask.model),
+            purpose=ask.purpose,
+        )
+        if outcome is None:
+            return ask.model
+        for change in outcome.changes:
+            self._routed(change.hook, h.ModelResolve)
+        return self._model(_allowed(outcome).output.model)
+
+    def _model(self, given: Any) -> Model:
+        if isinstance(given, Model):
+            return given
+        found = self._models.find(f"{given['provider']}/{given['id']}")
+        rest = {key: value for key, value in given.items() if key not in ("provider", "id")}
+        changed: Model = msgspec.convert({**msgspec.to_builtins(found), **rest}, Model)
+        return changed
+
+    def _check_model(self, event: Event) -> None:
+        try:
+            self._model(vars(event)["output"].model)
+        except Exception as error:
+            raise FormError(f"model: {error}") from error
+
+    async def _auth(self, ask: Ask, model: Model) -> Credentials:
+        session = self._points.session_id
+        outcome = await self._points.fire(
+            h.AuthGet,
+            origin=ask.origin,
+            check=_check_base_url,
+            input=h.AuthGetInput(session_id=session, provider=model.provider, model_id=model.id),
+            output=h.AuthGetOutput(api_key=None, headers={}, base_url=None),
+            purpose=ask.purpose,
+        )
+        if outcome is None:
+            return Credentials()
+        output = _allowed(outcome).output
+        for change in outcome.changes:
+            if change.field == "base_url":
+                self._routed(change.hook, h.AuthGet)
+        return Credentials(api_key=output.api_key, headers=output.headers, base_url=output.base_url)
+
+    async def _messages(self, ask: Ask) -> tuple[Message, ...]:
+        if not self._points.heard(h.ChatMessagesTransform):
+            return ask.messages
+        outcome = await self._points.fire(
+            h.ChatMessagesTransform, origin=ask.origin, messages=list(ask.messages), purpose=ask.purpose
+        )
+        return tuple(_allowed(outcome).messages) if outcome else ask.messages
+
+
+def _allowed(outcome: Outcome) -> Any:
+    """The event as it came back; a closed handler that failed fails the call."""
+    if outcome.refused:
+        raise Refused(f"The model was not called: {outcome.refused}")
+    return outcome.event
+
+
+def _level(text: str) -> ThinkingLevel:
+    return next((level for level in THINKING_LEVELS if level == text), "off")
+
+
+def _check_base_url(event: Event) -> None:
+    url = vars(event)["output"].base_url
+    if url is not None and not (url.startswith(("http://", "https://")) and len(url.partition("://")[2]) > 0):
+        raise FormError(f"base_url {url!r} is not an http(s) address")

@@ -1,0 +1,49 @@
+"""What an engine is made of: decided once, by the frontend that starts it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from marvin_agent.agent.caps import Limits
+from marvin_agent.agent.request import Models
+from marvin_agent.agent.retry import RetryPolicy
+from marvin_agent.hooks.engine import Interface
+from marvin_agent.hooks.payload import Mode
+from marvin_agent.llm.values import Model, ThinkingLevel
+from marvin_agent.session.store import Session
+from marvin_agent.tools.registry import Registry
+
+
+class Setup(msgspec.Struct, kw_only=True, frozen=True):
+    """All that an engine needs from outside."""
+
+    mode: Mode
+    cwd: str
+    config_dir: str
+    project_root: str
+    sessions_dir: str
+    session: Session
+    resumed: bool = False
+    models: Models
+    cycle: tuple[Model, ...]
+    """The models of the list; the first is used, the others can be changed to or fallen back on."""
+    thinking: tuple[ThinkingLevel, ...] = ("off",)
+    """A level for each model of the list; the last goes for the rest."""
+    tools: Registry
+    interface: Interface
+    retry: RetryPolicy = RetryPolicy()
+    limits: Limits = Limits()
+    instructions: tuple[tuple[str, str], ...] = ()
+    system_prompt: str | None = None
+    append_system_prompt: str | None = None
+    hook_timeout: float = 30.0
+    gate_timeout: float = 600.0
+    hook_settings: Mapping[str, Any] = {}
+    secret_names: frozenset[str] = frozenset()
+    """Environment variables that hold providers' keys."""
+    keep_recent_tokens: int = 20_000
+    trace_file: str | None = None
+
+    def thinking_of(self, index: int) -> ThinkingLevel:
+        return self.thinking[min(index, len(self.thinking) - 1)]

@@ -1,0 +1,83 @@
+"""What becomes of news from the hooks: errors and decisions reach the user, the trace and `hook.error`."""
+
+import asyncio
+from collections.abc import Callable
+
+from marvin_agent.agent.events import HookActed, HookFailed, HookWaiting
+from marvin_agent.agent.outlet import Outlet
+from marvin_agent.hooks import events as h
+from marvin_agent.hooks.dispatch import Running
+from marvin_agent.hooks.outcome import Failure, Record
+from marvin_agent.hooks.payload import Event
+
+PATIENCE = 1.0
+"""Seconds before the user is told that a hook is waited for."""
+
+
+class HookNews:
+    """Hears on the hook loop, speaks on the engine's."""
+
+    def __init__(self, outlet: Outlet, home: asyncio.AbstractEventLoop) -> None:
+        self._outlet = outlet
+        self._home = home
+        self._notices: dict[Running, asyncio.TimerHandle] = {}
+        self.tell: Callable[[Failure], None] = lambda failure: None
+        """Fires `hook.error`; set once there is a dispatcher."""
+        self.keep: Callable[[Record, Event], None] | None = None
+        """Writes the trace, when there is one."""
+
+    def failed(self, failure: Failure) -> None:
+        self._soon(self._failed, failure)
+
+    def _failed(self, failure: Failure) -> None:
+        self._outlet.emit(
+            HookFailed(
+                hook=failure.hook,
+                event=failure.event,
+                error=failure.error,
+                place=failure.place,
+                traceback=failure.traceback,
+            )
+        )
+        if failure.event != h.HookErrorEvent.type:
+            self.tell(failure)
+
+    def recorded(self, record: Record, event: Event) -> None:
+        if self.keep:
+            self.keep(record, event)
+        if record.verdict in ("changed", "blocked"):
+            self._soon(self._acted, record)
+
+    def _acted(self, record: Record) -> None:
+        self._outlet.emit(
+            HookActed(
+                hook=record.hook,
+                event=record.event,
+                verdict=record.verdict,
+                subject=record.subject,
+                reason=record.error or "",
+            )
+        )
+
+    def started(self, running: Running) -> None:
+        loop = asyncio.get_running_loop()
+        self._notices[running] = loop.call_later(PATIENCE, self._waits, running)
+
+    def ended(self, running: Running) -> None:
+        handle = self._notices.pop(running)
+        handle.cancel()
+        if running.noticed:
+            self._soon(self._outlet.emit, HookWaiting(hook="", event="", place=""))
+
+    def _waits(self, running: Running) -> None:
+        running.noticed = True
+        self._soon(
+            self._outlet.emit,
+            HookWaiting(hook=running.hook.id, event=running.handler.spec.name, place=running.where()),
+        )
+
+    def _soon(self, function: Callable[..., None], *arguments: object) -> None:
+        try:
+            self._home.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:
+            return  # the engine's loop is closed: nobody is left to tell
