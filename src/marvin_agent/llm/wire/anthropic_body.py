@@ -1,0 +1,117 @@
+"""A request as the body of Anthropic's messages, with its cache marks and thinking."""
+
+import re
+from typing import Any
+
+from marvin_agent.llm.history import prepare
+from marvin_agent.llm.thinking import clamp, provider_name
+from marvin_agent.llm.values import Model, Request, ThinkingLevel
+from marvin_agent.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResultMessage, UserPart
+
+BUDGETS: dict[ThinkingLevel, int] = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768}
+_LEAST_ANSWER = 1024
+_LEAST_BUDGET = 1024
+_USUAL_MAX_TOKENS = 32_000
+# From 4.6 on models choose how long to think, by an effort; later ones refuse a budget.
+_ADAPTIVE = re.compile(r"claude-(?:opus|sonnet|haiku)-(?:4[-.](?:[6-9]|\d\d)|[5-9])(?!\d{4})")
+_CACHED = {"type": "ephemeral"}
+
+
+def body(request: Request) -> dict[str, Any]:
+    """The whole body. What the caller put into `options.extra` comes last and wins."""
+    model, options = request.model, request.options
+    payload: dict[str, Any] = {
+        "model": model.id,
+        "messages": _messages(request),
+        "max_tokens": options.max_tokens or min(model.max_tokens, _USUAL_MAX_TOKENS),
+        "stream": True,
+    }
+    if request.system:
+        payload["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
+    if request.tools:
+        payload["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+            for tool in request.tools
+        ]
+        payload["tools"][-1]["cache_control"] = _CACHED
+    if options.stop:
+        payload["stop_sequences"] = list(options.stop)
+    level, _ = clamp(model, options.reasoning)
+    if level != "off":
+        _think(payload, model, level)
+    else:
+        if model.reasoning:
+            payload["thinking"] = {"type": "disabled"}
+        if options.temperature is not None:  # thinking allows no other than its own
+            payload["temperature"] = options.temperature
+    payload.update(options.extra)
+    return payload
+
+
+def is_adaptive(model: Model) -> bool:
+    """Whether the model takes an effort in place of a budget; `compat.adaptiveThinking` says so for other names."""
+    return bool(model.compat.get("adaptiveThinking", _ADAPTIVE.search(model.id) is not None))
+
+
+def _think(payload: dict[str, Any], model: Model, level: ThinkingLevel) -> None:
+    if is_adaptive(model):
+        effort = provider_name(model, level)
+        payload["thinking"] = {"type": "adaptive", "display": "summarized"}
+        payload["output_config"] = {"effort": "low" if effort == "minimal" else effort}
+        return
+    budget = BUDGETS[level]
+    # The budget is part of max_tokens: the answer gets what was asked for on top, as far as the model goes.
+    total = min(payload["max_tokens"] + budget, max(model.max_tokens, _LEAST_BUDGET + _LEAST_ANSWER))
+    payload["max_tokens"] = total
+    payload["thinking"] = {"type": "enabled", "budget_tokens": max(_LEAST_BUDGET, min(budget, total - _LEAST_ANSWER))}
+
+
+def _messages(request: Request) -> list[dict[str, Any]]:
+    wire: list[dict[str, Any]] = []
+    for message in prepare(request.messages, request.model):
+        match message:
+            case AssistantMessage():
+                role, content = "assistant", [_assistant_block(part) for part in message.content]
+            case ToolResultMessage():
+                role, content = "user", [_result_block(message)]
+            case _:
+                role, content = "user", [_user_block(part) for part in message.content]
+        if wire and wire[-1]["role"] == role:
+            wire[-1]["content"] += content  # all results of one message's calls belong into one
+        else:
+            wire.append({"role": role, "content": content})
+    if wire and wire[-1]["role"] == "user":
+        wire[-1]["content"][-1]["cache_control"] = _CACHED
+    return wire
+
+
+def _user_block(part: UserPart) -> dict[str, Any]:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text}
+        case Image():
+            return {"type": "image", "source": {"type": "base64", "media_type": part.mime_type, "data": part.data}}
+
+
+def _result_block(message: ToolResultMessage) -> dict[str, Any]:
+    parts = message.content
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": message.tool_call_id}
+    if len(parts) == 1 and isinstance(only := parts[0], Text):
+        block["content"] = only.text
+    else:
+        block["content"] = [_user_block(part) for part in parts]
+    if message.is_error:
+        block["is_error"] = True
+    return block
+
+
+def _assistant_block(part: Text | Thinking | ToolCall) -> dict[str, Any]:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text}
+        case Thinking() if part.redacted is True:
+            return {"type": "redacted_thinking", "data": part.thinking_signature}
+        case Thinking():
+            return {"type": "thinking", "thinking": part.thinking, "signature": part.thinking_signature}
+        case ToolCall():
+            return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.input}
