@@ -90,6 +90,11 @@ class Builder:
             part.pieces.append(text)
             part.fresh.append(text)
 
+    def text_signature(self, key: Hashable, signature: str) -> None:
+        """What the provider wants back with this text, which may be empty. Later calls replace earlier ones."""
+        part = self._texts.get(key) or self._begin(self._texts, key, "text")
+        part.signature = signature
+
     def thinking_signature(self, key: Hashable, signature: str, redacted: bool = False) -> None:
         """What the provider wants back with this thinking. Later calls replace earlier ones."""
         part = self._thoughts.get(key) or self._begin(self._thoughts, key, "thinking")
@@ -114,7 +119,7 @@ class Builder:
             self._turn_to(part)
         if id and not part.id:
             part.id = id
-        if name and name != part.name and not part.pieces:
+        if name and name != part.name and not (part.name and part.pieces):
             part.name += name
         if thought_signature:
             part.signature = thought_signature
@@ -211,7 +216,8 @@ class Builder:
     def _built(self, part: _Part) -> AssistantPart | None:
         match part.kind:
             case "text":
-                return Text(text=part.whole)
+                signature = UNSET if part.signature is None else clean(part.signature)
+                return Text(text=part.whole, text_signature=signature)
             case "thinking":
                 signature = UNSET if part.signature is None else clean(part.signature)
                 return Thinking(
