@@ -45,14 +45,14 @@ class ScriptedTransport:
         exchange = answer(self._script, self._dialect, Asked(urlsplit(request.url).path, request.body))
         await self._pause(exchange.delay)
         if exchange.ending == "refuse":
-            raise NetworkError("Cannot connect: connection refused (scripted)")
+            raise NetworkError("no connection: refused by the script")
         yield _ScriptedResponse(exchange, self._pause)
 
     async def _pause(self, seconds: float | None) -> None:
         """Wait; None is for ever. Silence is silence, also when a script has ordered it."""
         if seconds is None or seconds >= self._idle_timeout:
             await self._sleep(self._idle_timeout)
-            raise SilenceError(f"Nothing arrived for {self._idle_timeout:g} s (scripted)")
+            raise SilenceError(f"the script sent nothing for {self._idle_timeout:g} seconds")
         if seconds:
             await self._sleep(seconds)
 
@@ -83,7 +83,7 @@ class _ScriptedResponse:
                 await asyncio.sleep(0)
         match exchange.ending:
             case "cut":
-                raise NetworkError("The connection broke while the answer arrived (scripted)")
+                raise NetworkError("the connection broke: cut by the script")
             case "silence":
                 await self._pause(None)
             case _:
