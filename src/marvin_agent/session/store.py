@@ -36,6 +36,7 @@ from marvin_agent.session.journal import Journal, make_private_directories
 from marvin_agent.session.layout import session_path
 from marvin_agent.session.lock import WriterLock
 from marvin_agent.session.migration import migrate
+from marvin_agent.session.tree import path_to
 
 E = TypeVar("E", bound=StoredEntry)
 
@@ -114,6 +115,11 @@ class Session:
     def entries(self) -> Sequence[Entry]:
         """All entries in the order of the file. It grows as the session does."""
         return self._entries
+
+    @property
+    def by_id(self) -> Mapping[str, Entry]:
+        """All entries by their ids, for `tree.common_ancestor` and the like."""
+        return self._by_id
 
     @property
     def name(self) -> str | None:
@@ -335,17 +341,6 @@ class Session:
 
     def _is_on_branch(self, entry_id: str) -> bool:
         return any(entry.id == entry_id for entry in self.branch())
-
-
-def path_to(by_id: Mapping[str, Entry], leaf_id: str | None) -> list[Entry]:
-    """The entries from the root to a leaf."""
-    path = []
-    while leaf_id is not None:
-        entry = by_id[leaf_id]
-        path.append(entry)
-        leaf_id = entry.parent_id
-    path.reverse()
-    return path
 
 
 def _new_header(cwd: str, parent: str | None) -> Header:

@@ -1,0 +1,18 @@
+"""Text from elsewhere, made fit to be shown in a terminal."""
+
+import re
+
+# Control characters but newline and tab, what turns the direction of writing, and surrogates.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The text with everything that a terminal would obey or hide written out as an escape."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, width: int) -> str:
+    """The text as one line that can be shown, of at most `width` characters."""
+    # Much of a long text would be thrown away again.
+    line = " ".join(printable(text[: width * 8]).split())
+    return line if len(line) <= width else line[: max(width - 1, 0)] + "…"
