@@ -44,16 +44,6 @@ PROVIDERS = [
     ("openrouter", "openrouter", "openrouter"),
     ("vercel", "vercel-ai-gateway", None),
 ]
-ALIASES = {
-    "claude": "anthropic",
-    "fireworks-ai": "fireworks",
-    "gemini": "google",
-    "hf": "huggingface",
-    "moonshotai": "moonshot",
-    "vercel-ai-gateway": "vercel",
-    "x-ai": "xai",
-    "z-ai": "zai",
-}
 # What differs from the models file, so that base URL + the wire's path is the address (see docs of the format there).
 BASE_URLS = {"deepseek": "https://api.deepseek.com/v1"}
 
@@ -149,7 +139,6 @@ def build(known: dict[str, Any], date: str) -> tuple[dict[str, Any], list[str]]:
         "version": FORMAT_VERSION,
         "date": date,
         "sources": {"genai-prices": metadata.version("genai-prices")},
-        "aliases": ALIASES,
         "providers": made,
     }
     return catalog, [*(f"{count:5} {what}" for what, count in sorted(counts.items())), f"{total:5} models in all"]
@@ -227,6 +216,8 @@ def number(value: Any) -> float | int:
 
 def provider_entry(name: str, models: dict[str, Any]) -> dict[str, Any]:
     """The commonest api, base URL and compat once, then what each model has of its own."""
+    if not models:
+        raise SystemExit(f"there is no model of {name}")
     api = Counter(facts["api"] for facts in models.values()).most_common(1)[0][0]
     base_url = BASE_URLS.get(name, next(facts["baseUrl"] for facts in models.values() if facts["api"] == api))
     entry: dict[str, Any] = {"api": api, "baseUrl": base_url}

@@ -10,9 +10,9 @@ from typing import Any, get_args
 import pytest
 
 from marvin_agent.errors import ConfigError, ModelNotFoundError
-from marvin_agent.llm.auth.keys import VARIABLES
 from marvin_agent.llm.catalog import DATA_FILE, FORMAT_VERSION, Catalog, CatalogFile, read_catalog
 from marvin_agent.llm.custom import SCRIPTED_URL, load_custom
+from marvin_agent.llm.providers import VARIABLES
 from marvin_agent.llm.values import Api, Model
 
 
@@ -27,8 +27,7 @@ def small(tmp_path: Any, providers: dict[str, Any], date: str = "2026-01-01", na
         for provider, models in providers.items()
     }
     path = tmp_path / name
-    aliases = {"uno": "one"}
-    path.write_text(json.dumps({"version": FORMAT_VERSION, "date": date, "aliases": aliases, "providers": entries}))
+    path.write_text(json.dumps({"version": FORMAT_VERSION, "date": date, "providers": entries}))
     return str(path)
 
 
@@ -114,7 +113,7 @@ def test_a_lookup_from_the_file_on_costs_a_few_milliseconds() -> None:
         ("openrouter/anthropic/claude-sonnet-4.5", "openrouter/anthropic/claude-sonnet-4.5"),
         ("meta-llama/llama-4-scout-17b-16e-instruct", "groq/meta-llama/llama-4-scout-17b-16e-instruct"),
         ("groq/groq/compound", "groq/groq/compound"),
-        ("gemini/gemini-2.5-pro", "google/gemini-2.5-pro"),
+        ("Google/gemini-2.5-pro", "google/gemini-2.5-pro"),
         ("vercel-ai-gateway/openai/gpt-5", "vercel/openai/gpt-5"),
         ("moonshotai/kimi-k2.6", "moonshot/kimi-k2.6"),
         ("  gpt-4o ", "openai/gpt-4o"),
@@ -196,7 +195,7 @@ def test_a_provider_that_does_not_exist_is_a_configuration_error_with_the_neares
 def test_an_unknown_id_of_a_named_provider_is_taken_as_it_is_with_a_notice(tmp_path: Any) -> None:
     notices: list[str] = []
     catalog = Catalog.load(small(tmp_path, {"one": ["claude-opus-4"]}), notify=notices.append)
-    for model in (catalog.find("one/brand-new"), catalog.find("brand-new", provider="uno")):
+    for model in (catalog.find("one/brand-new"), catalog.find("brand-new", provider="ONE")):
         assert (model.ref, model.api, model.base_url) == (
             "one/brand-new",
             "openai-completions",
@@ -221,11 +220,13 @@ def test_extra_models_are_found_without_a_file(tmp_path: Any) -> None:
     assert own in catalog.models()
 
 
-def test_a_refreshed_file_is_used_when_it_is_younger_and_whole(tmp_path: Any) -> None:
+def test_a_refreshed_file_is_used_when_it_is_not_older_and_whole(tmp_path: Any) -> None:
     shipped = small(tmp_path, {"one": ["old"]}, "2026-01-01")
     notices: list[str] = []
     newer = small(tmp_path, {"one": ["new"]}, "2026-02-01", "newer.json")
     assert Catalog.load(shipped, newer).find("new").id == "new"
+    same = small(tmp_path, {"one": ["new"]}, "2026-01-01", "same.json")
+    assert Catalog.load(shipped, same).find("new").id == "new"
     older = small(tmp_path, {"one": ["new"]}, "2025-02-01", "older.json")
     assert [model.id for model in Catalog.load(shipped, older).models()] == ["old"]
     torn = tmp_path / "torn.json"

@@ -116,3 +116,8 @@ def test_a_wrong_value_of_a_key_is_never_quoted(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_custom(written(tmp_path, {"providers": {"mine": {"apiKey": ["sk-secret"]}}}))
     assert "sk-secret" not in caught.value.show()
+
+
+def test_a_provider_by_the_name_of_another_catalogue_is_ours(tmp_path: Path) -> None:
+    own = load_custom(written(tmp_path, {"providers": {"moonshotai": {"apiKey": "k"}}}))
+    assert list(own) == ["moonshot"]

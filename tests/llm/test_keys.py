@@ -13,7 +13,6 @@ import pytest
 from marvin_agent.errors import AuthenticationError, ConfigError
 from marvin_agent.llm.auth import secret as secret_module
 from marvin_agent.llm.auth.keys import (
-    VARIABLES,
     find_credentials,
     find_key,
     key_source,
@@ -24,6 +23,7 @@ from marvin_agent.llm.auth.keys import (
 from marvin_agent.llm.auth.secret import Secret
 from marvin_agent.llm.auth.store import AuthFile
 from marvin_agent.llm.custom import CustomProviders, load_custom
+from marvin_agent.llm.providers import VARIABLES
 from marvin_agent.llm.values import Api, Credentials, Model
 
 SHELL = {"PATH": os.environ["PATH"]}

@@ -13,6 +13,7 @@ from msgspec import Raw
 from marvin_agent.errors import ConfigError, ModelNotFoundError
 from marvin_agent.llm.custom import CustomModel, CustomProvider, CustomProviders
 from marvin_agent.llm.names import family, matches, nearest, newest_first
+from marvin_agent.llm.providers import canonical
 from marvin_agent.llm.values import Api, Model, Price
 from marvin_agent.messages import Value
 
@@ -26,11 +27,10 @@ class CatalogFile(Value):
     version: int
     date: str
     sources: dict[str, str] = {}
-    aliases: dict[str, str] = {}
     providers: dict[str, Raw]
 
 
-class ProviderEntry(Value):
+class ProviderEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A provider in the file: what its models share, then the models."""
 
     api: Api
@@ -39,7 +39,7 @@ class ProviderEntry(Value):
     models: dict[str, Raw]
 
 
-class ModelEntry(Value):
+class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A model in the file: what it does not share with its provider."""
 
     name: str = ""
@@ -57,7 +57,7 @@ class ModelEntry(Value):
 class Catalog:
     """The models by name. `notify` is told what a user should know, in one line."""
 
-    __slots__ = ("_custom", "_entries", "_extra", "_file", "_notify")
+    __slots__ = ("_custom", "_entries", "_extra", "_notify", "file")
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Catalog:
         extra: Sequence[Model] = (),
         notify: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self._file = file
+        self.file = file
         self._custom = custom or CustomProviders()
         self._extra = extra
         self._notify = notify
@@ -81,7 +81,7 @@ class Catalog:
         extra: Sequence[Model] = (),
         notify: Callable[[str], None] = lambda line: None,
     ) -> "Catalog":
-        """Read the packaged file, or the refreshed one when that is younger and whole. `extra` models need no file."""
+        """Read the packaged file, or the refreshed one when that is whole and not older; `extra` needs no file."""
         file = read_catalog(data_file)
         if refreshed_file is not None and os.path.exists(refreshed_file):
             try:
@@ -89,26 +89,36 @@ class Catalog:
             except ConfigError as error:
                 notify(error.show())
             else:
-                file = refreshed if refreshed.date > file.date else file
+                file = refreshed if refreshed.date >= file.date else file
         return cls(file, custom, extra, notify)
 
     @property
     def date(self) -> str:
         """The day of the data, as YYYY-MM-DD."""
-        return self._file.date
+        return self.file.date
 
     def providers(self) -> tuple[str, ...]:
         """Every provider: the user's own first, then the catalogue's in its order."""
-        return tuple(dict.fromkeys([*(m.provider for m in self._extra), *self._custom, *self._file.providers]))
+        return tuple(dict.fromkeys([*(m.provider for m in self._extra), *self._custom, *self.file.providers]))
 
     def provider_name(self, name: str) -> str | None:
         """The provider of this name or alias; None when there is none."""
-        known = name if name in self.providers() else self._file.aliases.get(name.lower(), name.lower())
-        return known if known in self.providers() else None
+        providers = self.providers()
+        return next((known for known in (name, canonical(name.lower())) if known in providers), None)
+
+    def known_provider(self, provider: str) -> str:
+        """The provider of this name or alias. ConfigError, with the nearest, when there is none."""
+        if name := self.provider_name(provider):
+            return name
+        like = nearest(provider, self.providers(), 3)
+        raise ConfigError(
+            f"no provider is called “{provider}”",
+            hint=f"Did you mean {' or '.join(like)}?" if like else f"There are {', '.join(self.providers())}.",
+        )
 
     def models(self, provider: str | None = None) -> tuple[Model, ...]:
         """Every model, or every one of a provider, sorted by id within it."""
-        names = self.providers() if provider is None else (self._known(provider),)
+        names = self.providers() if provider is None else (self.known_provider(provider),)
         return tuple(self._model(name, identifier) for name in names for identifier in sorted(self._ids(name)))
 
     def find(self, text: str, provider: str | None = None, prefer: Sequence[str] = ()) -> Model:
@@ -120,7 +130,7 @@ class Catalog:
         taken as it is when its provider is named.
         """
         text = text.strip()
-        named, identifier = (self._known(provider), text) if provider else (None, text)
+        named, identifier = (self.known_provider(provider), text) if provider else (None, text)
         prefix, slash, rest = text.partition("/")
         if slash and rest and (owner := self.provider_name(prefix)) and named in (None, owner):
             if rest in self._ids(owner):
@@ -198,15 +208,6 @@ class Catalog:
         hint = f"The nearest are {', '.join(like)}." if like else "`marvin models` lists what there is."
         return ModelNotFoundError(f"No model is called “{text}”.", hint=hint)
 
-    def _known(self, provider: str) -> str:
-        if name := self.provider_name(provider):
-            return name
-        like = nearest(provider, [*self.providers(), *self._file.aliases], 3)
-        raise ConfigError(
-            f"no provider is called “{provider}”",
-            hint=f"Did you mean {' or '.join(like)}?" if like else f"There are {', '.join(self.providers())}.",
-        )
-
     def _order(self, prefer: Sequence[str]) -> tuple[str, ...]:
         known = (self.provider_name(name) for name in prefer)
         return tuple(dict.fromkeys([*(name for name in known if name), *self.providers()]))
@@ -224,7 +225,7 @@ class Catalog:
 
     def _entry(self, provider: str) -> ProviderEntry | None:
         entry = self._entries.get(provider)
-        if entry is None and (raw := self._file.providers.get(provider)) is not None:
+        if entry is None and (raw := self.file.providers.get(provider)) is not None:
             entry = self._entries[provider] = msgspec.json.decode(raw, type=ProviderEntry)
         return entry
 

@@ -6,13 +6,14 @@ A provider of the catalogue's name changes that one: its base URL, headers and k
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, get_args
 
 from marvin_agent.errors import ConfigError
 from marvin_agent.jsonfile import Document, JsonPath, read_json
 from marvin_agent.llm.auth.secret import Secret
 from marvin_agent.llm.names import nearest
+from marvin_agent.llm.providers import canonical
 from marvin_agent.llm.values import Api, Price
 
 SCRIPTED = "scripted"
@@ -90,7 +91,7 @@ class CustomProviders:
         return self._providers.get(name)
 
 
-def load_custom(path: str, rename: Callable[[str], str] = str) -> CustomProviders:
+def load_custom(path: str) -> CustomProviders:
     """Read a models.json; no providers when there is none. Everything that is wrong in it is one ConfigError."""
     try:
         document = read_json(path)
@@ -101,7 +102,8 @@ def load_custom(path: str, rename: Callable[[str], str] = str) -> CustomProvider
     problems: list[ConfigError] = []
     for name in root.get("providers", dict, {}):
         try:
-            found[rename(name)] = CustomProvider(name, _Reader(document, ("providers", name), _PROVIDER_KEYS))
+            reader = _Reader(document, ("providers", name), _PROVIDER_KEYS)
+            found[canonical(name)] = CustomProvider(canonical(name), reader)
         except ConfigError as problem:
             problems.append(problem)
     if problems:

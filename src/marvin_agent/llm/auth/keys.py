@@ -9,25 +9,8 @@ from collections.abc import Mapping
 from marvin_agent.errors import AuthenticationError
 from marvin_agent.llm.auth.store import AuthFile
 from marvin_agent.llm.custom import CustomProviders
+from marvin_agent.llm.providers import VARIABLES
 from marvin_agent.llm.values import Credentials, Model
-
-VARIABLES: Mapping[str, tuple[str, ...]] = {
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "openai": ("OPENAI_API_KEY",),
-    "google": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "xai": ("XAI_API_KEY",),
-    "deepseek": ("DEEPSEEK_API_KEY",),
-    "mistral": ("MISTRAL_API_KEY",),
-    "zai": ("ZAI_API_KEY",),
-    "moonshot": ("MOONSHOT_API_KEY",),
-    "groq": ("GROQ_API_KEY",),
-    "cerebras": ("CEREBRAS_API_KEY",),
-    "fireworks": ("FIREWORKS_API_KEY",),
-    "huggingface": ("HF_TOKEN",),
-    "openrouter": ("OPENROUTER_API_KEY",),
-    "vercel": ("AI_GATEWAY_API_KEY",),
-}
-"""The environment variables of each provider of the catalogue; the first that is set counts."""
 
 # Not API keys, so never sent as one, but secrets of the same providers.
 _OTHER_SECRETS = frozenset({"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN"})
