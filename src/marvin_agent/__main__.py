@@ -1,12 +1,6 @@
-"""The `marvin` command: `python -m marvin_agent` is the same."""
+"""The `marvin` command; `python -m marvin_agent` is the same."""
 
-import sys
-
-
-def main() -> int:
-    sys.stdout.write("marvin\n")
-    return 0
-
+from marvin_agent.frontends.cli import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

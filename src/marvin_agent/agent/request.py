@@ -38,8 +38,8 @@ class Models(Protocol):
 
     def find(self, text: str) -> Model: ...
 
-    def credentials(self, model: Model) -> Credentials:
-        """The stored key and headers; raises AuthenticationError that says what to do."""
+    async def credentials(self, model: Model, given: Credentials) -> Credentials:
+        """What hooks gave, with the stored key and headers added; raises AuthenticationError that says what to do."""
         ...
 
     def transport(self, model: Model) -> Transport: ...
@@ -191,13 +191,7 @@ class Caller:
         )
         if outcome:
             call.payload = _allowed(outcome).payload
-        if not given.api_key:
-            stored = self._models.credentials(model)
-            call.credentials = Credentials(
-                api_key=stored.api_key,
-                headers={**stored.headers, **given.headers},
-                base_url=given.base_url or stored.base_url,
-            )
+        call.credentials = await self._models.credentials(model, given)
         return call
 
     async def _system(self, ask: Ask) -> str:

@@ -1,1 +1,1 @@
-"""The ways to use marvin: the command line and its commands, headless output, the app, the protocols."""
+"""What people and programs see: the command line, headless runs, and later the terminal app and protocols."""

@@ -1,0 +1,133 @@
+"""Where an engine's models, keys and connections come from: catalogue, `models.json`, `auth.json`, the transports."""
+
+import importlib.util
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from marvin_agent.errors import ConfigError
+from marvin_agent.llm.auth.keys import VARIABLES, find_credentials, key_source
+from marvin_agent.llm.auth.store import AuthFile
+from marvin_agent.llm.catalog import Catalog
+from marvin_agent.llm.custom import CustomProviders, load_custom
+from marvin_agent.llm.transport import Transport
+from marvin_agent.llm.values import Credentials, Model
+from marvin_agent.places import Places
+
+LOCAL = Model(
+    provider="local",
+    id="smollm2-135m",
+    api="local",
+    base_url="http://local.invalid",
+    name="SmolLM2 135M (embedded, tiny)",
+    context_window=8_192,
+    max_tokens=1_024,
+)
+FAVOURITES = {"anthropic": "claude-sonnet", "openai": "gpt", "google": "gemini-pro", "xai": "grok"}
+"""What is taken of a provider when nobody names a model."""
+
+Wrap = Callable[[Transport], Transport]
+
+
+class Providers:
+    """Implements `agent.request.Models`."""
+
+    def __init__(
+        self,
+        places: Places,
+        env: Mapping[str, str],
+        *,
+        connect_timeout: float = 15.0,
+        idle_timeout: float = 300.0,
+        wrap: Wrap | None = None,
+        notify: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._places = places
+        self._env = env
+        self._timeouts = (connect_timeout, idle_timeout)
+        self._wrap = wrap
+        self._notify = notify
+        self._auth = AuthFile(places.auth_file, notify)
+        self._loaded: tuple[CustomProviders, Catalog] | None = None
+        self._transports: dict[str, Transport] = {}
+
+    @property
+    def custom(self) -> CustomProviders:
+        return self._load()[0]
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._load()[1]
+
+    def _load(self) -> tuple[CustomProviders, Catalog]:
+        if self._loaded is None:
+            custom = load_custom(self._places.models_file)
+            refreshed = os.path.join(self._places.data_dir, "models.json")
+            catalog = Catalog.load(refreshed_file=refreshed, custom=custom, extra=(LOCAL,), notify=self._notify)
+            self._loaded = (custom, catalog)
+        return self._loaded
+
+    def find(self, text: str, provider: str | None = None) -> Model:
+        if text == "local":
+            return LOCAL
+        return self.catalog.find(text, provider, prefer=self.with_keys())
+
+    def with_keys(self) -> tuple[str, ...]:
+        """Providers whose key is at hand: the user's own first."""
+        names = dict.fromkeys([*self.custom, *VARIABLES])
+        return tuple(name for name in names if key_source(name, self._env, self._auth, self.custom))
+
+    def default(self) -> Model:
+        """The model to take when nobody names one: of a provider with a key, else the embedded one."""
+        for provider in self.with_keys():
+            own = self.custom.get(provider)
+            if own and own.models:
+                return self.find(next(iter(own.models)), provider)
+            if provider in FAVOURITES:
+                return self.catalog.find(FAVOURITES[provider], provider)
+            if models := self.catalog.models(provider):
+                return models[0]
+        if own_models := [(name, own) for name in self.custom if (own := self.custom.get(name)) and own.models]:
+            name, own = own_models[0]
+            return self.find(next(iter(own.models)), name)
+        if importlib.util.find_spec("xllamacpp"):
+            self._notify("no model is named and no key was found: using the embedded model, which is tiny")
+            return LOCAL
+        raise ConfigError(
+            "no model is named, and no key was found to choose one by",
+            hint="Set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, ...), run `marvin login PROVIDER`, name a model with"
+            " --model, or install the embedded one: pip install 'marvin-agent[local]'.",
+        )
+
+    async def credentials(self, model: Model, given: Credentials) -> Credentials:
+        if model.api == "local":
+            return given
+        return await find_credentials(model, self._env, self._auth, self.custom, given)
+
+    def transport(self, model: Model) -> Transport:
+        name = "local" if model.api == "local" else str(model.compat.get("script", "http"))
+        if name not in self._transports:
+            made = self._make(name)
+            self._transports[name] = self._wrap(made) if self._wrap else made
+        return self._transports[name]
+
+    def _make(self, name: str) -> Transport:
+        connect, idle = self._timeouts
+        made: Transport
+        if name == "http":
+            made = _room("http").HttpTransport(connect_timeout=connect, idle_timeout=idle)
+        elif name == "local":
+            made = _room("offline.local").LocalTransport(self._places.data_dir)
+        else:
+            script = _room("offline.script").Script.load(name)
+            made = _room("offline.scripted").ScriptedTransport(script, idle_timeout=idle)
+        return made
+
+    async def close(self) -> None:
+        for transport in self._transports.values():
+            await transport.close()
+
+
+def _room(name: str) -> Any:
+    # A run needs one transport of several, and their libraries are what costs.
+    return importlib.import_module(f"marvin_agent.llm.{name}")

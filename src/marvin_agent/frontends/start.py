@@ -1,0 +1,167 @@
+"""From options to an engine: configuration, session, models, tools, hooks."""
+
+import argparse
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+from marvin_agent.agent.caps import Limits
+from marvin_agent.agent.engine import Engine
+from marvin_agent.agent.instructions import read_instructions
+from marvin_agent.agent.providers import Providers, Wrap
+from marvin_agent.agent.retry import RetryPolicy
+from marvin_agent.agent.setup import Setup
+from marvin_agent.config import Config, load
+from marvin_agent.errors import UsageError
+from marvin_agent.hooks.engine import Interface
+from marvin_agent.hooks.payload import Mode
+from marvin_agent.llm.auth.keys import provider_key_names
+from marvin_agent.llm.values import Model
+from marvin_agent.places import Places
+from marvin_agent.policies import permissions
+from marvin_agent.session.index import find_session, latest
+from marvin_agent.session.store import Session
+from marvin_agent.tools.login import LoginEnvironment
+from marvin_agent.tools.registry import Registry, builtin_tools
+
+Notify = Callable[[str], None]
+
+
+def overrides(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """What the command line sets, as the configuration takes it."""
+    found: dict[str, dict[str, Any]] = {}
+    if options.model:
+        found["--model"] = {"model": options.model}
+    if options.provider:
+        found["--provider"] = {"provider": options.provider}
+    if options.thinking:
+        found["--thinking"] = {"thinking": options.thinking}
+    if options.auto:
+        found["--auto"] = {"permissions": {"mode": "auto"}}
+    if options.permission_mode:
+        found["--permission-mode"] = {"permissions": {"mode": options.permission_mode}}
+    if options.tools is not None:
+        found["--tools"] = {"tools": [name.strip() for name in options.tools.split(",") if name.strip()]}
+    if options.no_tools:
+        found["--no-tools"] = {"tools": []}
+    return found
+
+
+async def start_engine(
+    options: argparse.Namespace, places: Places, *, mode: Mode, interface: Interface, notify: Notify
+) -> Engine:
+    """Everything up to the first prompt. Raises MarvinError; what is worth a word goes to `notify`."""
+    config = load(places, trusted=options.trust_project, overrides=overrides(options))
+    for notice in config.notices:
+        notify(notice)
+    providers = Providers(
+        places,
+        os.environ,
+        connect_timeout=config.http.connect_timeout_ms / 1000,
+        idle_timeout=config.http.idle_timeout_ms / 1000,
+        wrap=_wrap(options, places),
+        notify=notify,
+    )
+    cycle = _models(config, providers)
+    instructions = read_instructions(places.config_dir, places.project_root, places.cwd)
+    for notice in instructions.notices:
+        notify(notice)
+    login = LoginEnvironment()
+    session, resumed = open_session(options, config, places)
+    setup = Setup(
+        mode=mode,
+        cwd=places.cwd,
+        config_dir=places.config_dir,
+        project_root=places.project_root,
+        sessions_dir=sessions_dir(config, places),
+        session=session,
+        resumed=resumed,
+        models=providers,
+        cycle=cycle,
+        thinking=config.thinking_levels,
+        tools=_tools(config, login),
+        interface=interface,
+        retry=RetryPolicy(
+            max_attempts=config.retry.max_attempts,
+            base_delay=config.retry.base_delay_ms / 1000,
+            max_delay=config.retry.max_delay_ms / 1000,
+            fallback=options.fallback,
+        ),
+        limits=Limits(max_turns=options.max_turns, max_cost=options.max_cost),
+        instructions=tuple((item.path, item.text) for item in instructions.files),
+        system_prompt=options.system_prompt if options.system_prompt is not None else config.system_prompt,
+        append_system_prompt=options.append_system_prompt,
+        hook_timeout=config.hooks.timeout_ms / 1000,
+        gate_timeout=config.hooks.gate_timeout_ms / 1000,
+        hook_settings={
+            **config.hooks.settings,
+            "builtin:permissions": {"mode": config.permissions.mode},
+        },
+        secret_names=provider_key_names(),
+        keep_recent_tokens=config.compaction.keep_recent_tokens,
+    )
+    engine = Engine(setup)
+    await load_hooks(engine, options)
+    return engine
+
+
+async def load_hooks(engine: Engine, options: argparse.Namespace) -> None:
+    """The builtin policies, then what the command line names."""
+    await engine.hooks.load_setup(permissions.setup, "permissions")
+    if not options.no_hooks:
+        for path in options.hook:
+            if not os.path.exists(os.path.join(engine.setup.cwd, path)):
+                raise UsageError(f"--hook {path}: there is no such file")
+        await engine.hooks.load_files([os.path.join(engine.setup.cwd, path) for path in options.hook], "flag")
+
+
+def sessions_dir(config: Config, places: Places) -> str:
+    return config.sessions.dir or places.sessions_dir
+
+
+def open_session(options: argparse.Namespace, config: Config, places: Places) -> tuple[Session, bool]:
+    """The session to work in, and whether it is one from before."""
+    root = sessions_dir(config, places)
+    if options.no_session or not config.sessions.enabled:
+        return Session.in_memory(places.cwd), False
+    if options.session:
+        return Session.open(find_session(root, options.session).path), True
+    if options.continue_:
+        newest = latest(root, places.cwd)
+        if newest is None:
+            raise UsageError("there is no session to continue here", hint="Leave -c out to begin one.")
+        return Session.open(newest.path), True
+    return Session.create(root, places.cwd), False
+
+
+def _models(config: Config, providers: Providers) -> tuple[Model, ...]:
+    if config.models:
+        return tuple(providers.find(name, config.provider) for name in config.models)
+    if config.provider:
+        return (providers.catalog.models(config.provider)[0],)
+    return (providers.default(),)
+
+
+def _tools(config: Config, login: LoginEnvironment) -> Registry:
+    scrub = provider_key_names() if config.bash.scrub_env else frozenset()
+    tools = builtin_tools(login, scrub=scrub)
+    if config.tools is None:
+        return Registry(tools)
+    names = {tool.name for tool in tools}
+    if unknown := [name for name in config.tools if name not in names]:
+        raise UsageError(f"there is no tool {unknown[0]!r}", hint=f"There are {', '.join(sorted(names))}.")
+    return Registry(tool for tool in tools if tool.name in config.tools)
+
+
+def _wrap(options: argparse.Namespace, places: Places) -> Wrap | None:
+    if options.replay:
+        replay = importlib.import_module("marvin_agent.llm.offline.replay")
+        path = os.path.join(places.cwd, options.replay)
+        made = replay.ReplayTransport(path, cwd=places.cwd, strict=not options.replay_loose)
+        return lambda transport: made
+    if options.record:
+        record = importlib.import_module("marvin_agent.llm.offline.record")
+        path = os.path.join(places.cwd, options.record)
+        return lambda transport: record.RecordingTransport(transport, path, cwd=places.cwd)
+    return None

@@ -1,0 +1,1 @@
+"""What ships as a hook, on the public hook API alone."""
