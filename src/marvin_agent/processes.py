@@ -35,7 +35,7 @@ class Completed(msgspec.Struct, frozen=True, kw_only=True):
     code: int
     """The exit code; 128 and the signal's number when a signal ended the program."""
     killed: bool
-    """True when we ended it: it took too long, or wrote as much as was wanted."""
+    """True when we ended it since it took too long."""
     truncated: bool
     """True when it wrote more than was kept; the beginning is kept."""
 
@@ -47,29 +47,22 @@ async def execute(
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
     limit: int = 8 * 1024 * 1024,
-    stop_at_limit: bool = False,
 ) -> Completed:
     """Run a program to its end and keep the first `limit` bytes of each of its outputs.
 
     Raises CannotStart. When the calling task is cancelled, the program and all that it started are ended first.
     """
-    full = asyncio.Event()
-    out, err = _Head(limit, full), _Head(limit, full)
+    out, err = _Head(limit), _Head(limit)
     running = Running.start(args, cwd=cwd, env=env, out=out.feed, err=err.feed)
-    stopper = asyncio.ensure_future(_stop_when(full, running)) if stop_at_limit else None
-    try:
-        killed = await running.finish(timeout)
-    finally:
-        if stopper is not None:
-            stopper.cancel()
-    killed = killed or (stop_at_limit and full.is_set())
-    code = running.code or (128 + signal.SIGKILL if killed else 0)
-    return Completed(stdout=bytes(out.data), stderr=bytes(err.data), code=code, killed=killed, truncated=full.is_set())
-
-
-async def _stop_when(full: asyncio.Event, running: "Running") -> None:
-    await full.wait()
-    running.signal(signal.SIGKILL)
+    killed = await running.finish(timeout)
+    return Completed(
+        stdout=bytes(out.data),
+        stderr=bytes(err.data),
+        # A program may end well on TERM, and yet it was not allowed to finish.
+        code=running.code or (128 + signal.SIGKILL if killed else 0),
+        killed=killed,
+        truncated=out.full or err.full,
+    )
 
 
 class _Head:
@@ -77,16 +70,16 @@ class _Head:
 
     __slots__ = ("data", "full", "limit")
 
-    def __init__(self, limit: int, full: asyncio.Event) -> None:
+    def __init__(self, limit: int) -> None:
         self.data = bytearray()
         self.limit = limit
-        self.full = full
+        self.full = False
 
     def feed(self, chunk: bytes) -> None:
         room = self.limit - len(self.data)
         self.data += chunk[:room]
         if len(chunk) > room:
-            self.full.set()
+            self.full = True
 
 
 class Running:
@@ -175,8 +168,9 @@ class Running:
         A second cancellation does not wait that long.
         """
         started = proctree.family(self.pid)
-        self.signal(signal.SIGTERM, started)
-        self.signal(signal.SIGCONT, started)
+        self._send(signal.SIGTERM, started)
+        # A stopped process would not notice.
+        self._send(signal.SIGCONT, started)
         try:
             async with asyncio.timeout(TERM_GRACE):
                 await asyncio.shield(self._exited)
@@ -184,7 +178,7 @@ class Running:
         except TimeoutError:
             pass
         finally:
-            self.signal(signal.SIGKILL, started)
+            self._send(signal.SIGKILL, started | proctree.family(self.pid))
             self._reap()
             for pipe in self._pipes:
                 pipe.close()
@@ -194,15 +188,18 @@ class Running:
         while proctree.alive(self.pid, started):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
-    def signal(self, number: int, started: frozenset[proctree.Identity] = frozenset()) -> None:
-        """Signal the program's session, and those of `started` that have left it."""
-        # The number of a group that is gone may be another's by now, so look first.
-        if self._popen.returncode is None or proctree.alive(self.pid, frozenset()):
+    def kill(self) -> None:
+        """End it at once, with all that it started; `finish` waits for what is left of it."""
+        self._send(signal.SIGKILL, proctree.family(self.pid))
+
+    def _send(self, number: int, started: frozenset[proctree.Identity]) -> None:
+        # The number of a group that is gone may be another's by now.
+        if self._popen.returncode is None or proctree.alive(self.pid, started):
             try:
                 os.killpg(self.pid, number)
             except (ProcessLookupError, PermissionError):
                 pass
-        for identity in proctree.family(self.pid) | started:
+        for identity in started:
             proctree.send(identity, number)
 
     def _reap(self) -> None:

@@ -16,7 +16,6 @@ def family(leader: int) -> frozenset[Identity]:
     """
     processes = _processes()
     found = {pid for pid, facts in processes.items() if facts.session == leader}
-    found.add(leader)
     children: dict[int, list[int]] = {}
     for pid, facts in processes.items():
         children.setdefault(facts.parent, []).append(pid)
@@ -30,12 +29,9 @@ def family(leader: int) -> frozenset[Identity]:
 
 
 def alive(leader: int, started: frozenset[Identity]) -> bool:
-    """True when one of the leader's session (without /proc: of its group) or of `started` still runs."""
-    if any(_is(identity) for identity in started):
-        return True
-    processes = _processes()
-    if processes:
-        return any(facts.session == leader and not facts.dead for facts in processes.values())
+    """True when one of `started` still runs; without /proc, one of the leader's group."""
+    if started or os.path.exists("/proc/self/stat"):
+        return any(_is(identity) for identity in started)
     try:
         os.killpg(leader, 0)
     except (ProcessLookupError, PermissionError):

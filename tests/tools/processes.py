@@ -1,9 +1,17 @@
 """Looks at the processes of this machine, for tests that start and end some."""
 
 import asyncio
+import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
+
+_naps = itertools.count(1)
+
+
+def nap() -> str:
+    """A command that sleeps for long and that no other test on this machine runs."""
+    return f"sleep {1_000_000 + os.getpid()}.{next(_naps)}0"
 
 
 def living(command: str, state: str = "") -> list[str]:

@@ -10,7 +10,7 @@ from marvin_agent.tools.bash import bash_tool
 from marvin_agent.tools.login import LoginEnvironment
 from marvin_agent.tools.tool import Tool, ToolFailure
 from tools.fakes import FakeContext, text_of
-from tools.processes import living, until_gone, wait_for
+from tools.processes import living, nap, until_gone, wait_for
 
 
 @pytest.fixture
@@ -175,44 +175,49 @@ async def test_fifty_megabytes_do_not_grow_the_memory(bash: Tool, ctx: FakeConte
 
 
 async def test_a_timeout_ends_the_whole_group_and_keeps_the_output(bash: Tool, ctx: FakeContext) -> None:
-    result = await ctx.call(bash, command="echo begun; sleep 1234 & sleep 1235; echo never", timeout="0.3")
+    sleep = nap()
+    result = await ctx.call(bash, command=f"echo begun; {sleep}4 & {sleep}5; echo never", timeout="0.3")
     assert text_of(result) == "begun\nTimed out after 0.3 s: the command and all that it started were ended."
     assert result.is_error
     assert result.details["timedOut"]
     assert result.details["exitCode"] != 0
     assert result.details["durationMs"] < 1500
-    assert not living("sleep 123")
+    assert not living(sleep)
 
 
 async def test_a_program_that_ignores_term_is_killed_after_two_seconds(bash: Tool, ctx: FakeContext) -> None:
+    sleep = nap()
     begin = time.monotonic()
-    result = await ctx.call(bash, command="trap '' TERM; while :; do sleep 2345; done", timeout=0.2)
+    result = await ctx.call(bash, command=f"trap '' TERM; while :; do {sleep}5; done", timeout=0.2)
     assert 2 <= time.monotonic() - begin < 4
     assert result.details["timedOut"]
-    assert not living("sleep 2345")
+    assert not living(sleep)
 
 
 async def test_an_abort_ends_the_whole_group(bash: Tool, ctx: FakeContext) -> None:
-    call = asyncio.ensure_future(ctx.call(bash, command="sleep 3456 & (sleep 3457; true); true"))
-    await wait_for(lambda: len(living("sleep 345")) == 2)
+    sleep = nap()
+    call = asyncio.ensure_future(ctx.call(bash, command=f"{sleep}6 & ({sleep}7; true); true"))
+    await wait_for(lambda: len(living(sleep)) == 2)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert not living("sleep 345")
+    assert not living(sleep)
     assert not zombies()
 
 
 async def test_an_abort_reaches_children_in_sessions_of_their_own(bash: Tool, ctx: FakeContext) -> None:
-    call = asyncio.ensure_future(ctx.call(bash, command="setsid sleep 4567 & set -m; sleep 4568 & wait"))
-    await wait_for(lambda: len(living("sleep 456")) == 2)
+    sleep = nap()
+    call = asyncio.ensure_future(ctx.call(bash, command=f"setsid {sleep}7 & set -m; {sleep}8 & wait"))
+    await wait_for(lambda: len(living(sleep)) == 2)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert not living("sleep 456")
+    assert not living(sleep)
 
 
 async def test_a_second_abort_does_not_wait_for_a_program_that_ignores_the_first(bash: Tool, ctx: FakeContext) -> None:
-    call = asyncio.ensure_future(ctx.call(bash, command="trap '' TERM; touch ready; while :; do sleep 5678; done"))
+    sleep = nap()
+    call = asyncio.ensure_future(ctx.call(bash, command=f"trap '' TERM; touch ready; while :; do {sleep}8; done"))
     await wait_for((ctx.cwd / "ready").exists)
     begin = time.monotonic()
     call.cancel()
@@ -222,7 +227,7 @@ async def test_a_second_abort_does_not_wait_for_a_program_that_ignores_the_first
     with pytest.raises(asyncio.CancelledError):
         await call
     assert time.monotonic() - begin < 1.5
-    await until_gone("sleep 5678")
+    await until_gone(sleep)
     assert not zombies()
 
 

@@ -64,6 +64,12 @@ def decode(data: bytes) -> tuple[str, Encoding]:
         ) from None
 
 
+def decode_anyhow(data: bytes) -> str:
+    """The text of a file to look at, with replacement characters where it makes no sense."""
+    encoding = encoding_of(data)
+    return data[len(encoding.mark) :].decode(encoding.name, "replace")
+
+
 def is_binary(beginning: bytes) -> bool:
     """True for a file that is no text, by its first bytes."""
     if any(beginning.startswith(mark) for mark, _ in _MARKS):

@@ -5,9 +5,14 @@ from collections.abc import Iterable, Iterator
 from marvin_agent.errors import HookError, ToolError
 from marvin_agent.nearest import nearest_names
 from marvin_agent.tools.bash import bash_tool
+from marvin_agent.tools.edit import edit_tool
+from marvin_agent.tools.find import find_tool
+from marvin_agent.tools.grep import grep_tool
 from marvin_agent.tools.login import LoginEnvironment
+from marvin_agent.tools.ls import ls_tool
 from marvin_agent.tools.read import read_tool
 from marvin_agent.tools.tool import Tool
+from marvin_agent.tools.write import write_tool
 
 
 class Registry:
@@ -77,4 +82,12 @@ class Registry:
 
 def builtin_tools(login: LoginEnvironment, *, scrub: frozenset[str] = frozenset()) -> tuple[Tool, ...]:
     """The tools that marvin brings. `scrub` names the variables that no command shall see."""
-    return (read_tool(), bash_tool(login, scrub=scrub))
+    return (
+        read_tool(),
+        write_tool(),
+        edit_tool(),
+        bash_tool(login, scrub=scrub),
+        grep_tool(),
+        find_tool(),
+        ls_tool(),
+    )

