@@ -1,14 +1,14 @@
 """The engine: takes prompts, runs them one after the other, and tells its frontends everything through one channel."""
 
 import asyncio
-import os
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.caps import Caps
-from marvin_agent.agent.compaction import Compacted, Compactor, estimate
+from marvin_agent.agent.compaction import Compacted, Compactor
+from marvin_agent.agent.conversation import Conversation
+from marvin_agent.agent.errands import Errands
 from marvin_agent.agent.hookside import HookSide
 from marvin_agent.agent.invoke import Invoker
 from marvin_agent.agent.loop import Run, Setting, Summary
@@ -19,17 +19,14 @@ from marvin_agent.agent.queue import Delivery, Inbox, Prompt
 from marvin_agent.agent.request import Caller
 from marvin_agent.agent.setup import Setup
 from marvin_agent.agent.watcher import HookNews
-from marvin_agent.errors import HookError, MarvinError, Refused, SessionError
+from marvin_agent.errors import Refused
 from marvin_agent.hooks import events as h
 from marvin_agent.hooks.dispatch import Limits as HookLimits
-from marvin_agent.hooks.outcome import Failure
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.system import HookSystem
 from marvin_agent.llm.values import Model, ThinkingLevel, ToolSpec
-from marvin_agent.messages import AssistantMessage, Message, Usage
 from marvin_agent.session.store import Session
 from marvin_agent.tools.files import SeenFiles
-from marvin_agent.tools.tool import Tool
 
 
 class Engine:
@@ -37,7 +34,7 @@ class Engine:
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self.session: Session = setup.session
+        self.loop = asyncio.get_running_loop()
         self.model: Model = setup.cycle[0]
         self.thinking: ThinkingLevel = setup.thinking_of(0)
         self.active: frozenset[str] | None = None
@@ -45,18 +42,17 @@ class Engine:
         self.outlet = Outlet()
         self.inbox = Inbox(self._queue_changed)
         self.caps = Caps()
-        self.files = SeenFiles()
-        self.loop = asyncio.get_running_loop()
         self.side = HookSide(self)
-        self._news = HookNews(self.outlet, self.loop)
+        news = HookNews(self.outlet, self.loop)
         limits = HookLimits(setup.hook_timeout, setup.gate_timeout, person=setup.interface.has_person)
-        self.hooks = HookSystem(self.side, self._news, limits)
+        self.hooks = HookSystem(self.side, news, limits)
         self.points = Points(self.hooks.dispatcher, self)
-        self._news.tell = self._tell_failure
-        self.caller = Caller(setup.models, self.points, self.outlet, setup.retry, self.hooks.dispatcher.pin)
-        self.caller.notices = lambda text: self.outlet.emit(out.Notice(level="warning", text=text))
+        news.points = self.points
+        self.caller = self.another_caller()
         self.invoker = Invoker(setup.tools, self.points, self.outlet, self)
-        self.compactor = Compactor(self.caller, self.points)
+        compactor = Compactor(self.another_caller(), self.points)
+        self.conversation = Conversation(setup, self.points, self.outlet, compactor, lambda: self._run is not None)
+        self.errands = Errands(self.outlet, self.side.change)
         self.last: Summary | None = None
         """What came of the latest run."""
         self._run: Run | None = None
@@ -64,51 +60,53 @@ class Engine:
         self._prompts: list[Prompt | None] = []
         self._idle = asyncio.Event()
         self._idle.set()
-        self._kept: set[asyncio.Task[None]] = set()
-        self._scheduled: list[tuple[str, str, dict[str, Any]]] = []
+        self._noticed: set[str] = set()
+
+    @property
+    def session(self) -> Session:
+        return self.conversation.session
 
     @property
     def session_id(self) -> str:
-        return self.session.id
+        return self.conversation.session.id
 
     @property
     def mode(self) -> Mode:
         return self.setup.mode
-
-    # What the invoker asks of its home.
 
     @property
     def cwd(self) -> str:
         return self.setup.cwd
 
     @property
-    def scratch(self) -> Path:
-        """Where large outputs go: beside the session, for its owner alone."""
-        base = self.session.path
-        path = Path(f"{base.removesuffix('.jsonl')}.files" if base else f"{self.setup.config_dir}/scratch")
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return path
+    def files(self) -> SeenFiles:
+        return self.conversation.files
 
-    def is_active(self, name: str) -> bool:
-        return self.active is None or name in self.active
+    @property
+    def scratch(self) -> Path:
+        return self.conversation.scratch
+
+    def is_active(self, tool: str) -> bool:
+        return self.active is None or tool in self.active
+
+    def another_caller(self) -> Caller:
+        """Calls models beside the run: for compaction and hooks."""
+        pin = self.hooks.dispatcher.pin
+        return Caller(self.setup.models, self.points, self.outlet, self.setup.retry, pin, self._notice_once)
 
     # Life.
 
     async def start(self) -> None:
         """Everything is wired: tell the hooks, and say which session this is."""
         await self.points.fire(h.AppStart, cwd=self.setup.cwd, config_dir=self.setup.config_dir)
-        if self.setup.resumed:
-            await self.points.fire(h.SessionResume, session_path=self.session.path)
-        else:
-            await self.points.fire(h.SessionStart, reason="startup")
-        self._announce("resume" if self.setup.resumed else "startup")
+        await self.conversation.begin()
 
     async def close(self, reason: str = "quit") -> None:
         """Abort what runs, tell the hooks, close the files. The engine cannot be used afterwards."""
         self.abort()
         await self.wait_until_idle()
-        for hook in await self.points.drain():
-            self.outlet.emit(out.Notice(level="warning", text=f"{hook} did not finish; it is left behind"))
+        await self.errands.finish()
+        await self._drain()
         await self.points.together(h.SessionShutdown, reason=reason)
         self.hooks.close()
         self.session.close()
@@ -120,17 +118,15 @@ class Engine:
 
     def submit(self, prompt: Prompt, delivery: Delivery = "follow_up") -> None:
         """Start a run, or queue the prompt when one is under way."""
-        if self._work is None and self._idle.is_set():
-            self._prompts.append(prompt)
-            self._begin()
+        if self.is_idle:
+            self._begin(prompt)
         else:
             self.inbox.put(prompt, delivery)
 
     def wake(self) -> None:
         """Start a run on the conversation as it is, unless one is under way."""
-        if self._work is None and self._idle.is_set():
-            self._prompts.append(None)
-            self._begin()
+        if self.is_idle:
+            self._begin(None)
 
     def abort(self) -> tuple[Prompt, ...]:
         """Interrupt what runs; gives back what waited in the queue."""
@@ -161,44 +157,38 @@ class Engine:
         finally:
             self.outlet.leave(reader)
 
-    def _begin(self) -> None:
+    def _begin(self, *prompts: Prompt | None) -> None:
+        self._prompts += prompts
         self._idle.clear()
         self._work = asyncio.ensure_future(self._work_off())
 
     async def _work_off(self) -> None:
         try:
-            while self._prompts or self.inbox:
-                prompt = self._prompts.pop(0) if self._prompts else self._next_in_queue()
-                if not (prompt and prompt.source.startswith("hook:")):
-                    self.caps.new_prompt()
-                elif not self._allowed(prompt.source):
-                    continue
-                await self._run_one(prompt)
-                await self._change_as_scheduled()
-            for hook in await self.points.drain():
-                self.outlet.emit(out.Notice(level="warning", text=f"{hook} is busy since ten seconds; going on"))
-            await self.points.fire(h.AgentSettled)
+            while True:
+                while self._prompts or self.inbox:
+                    prompt = self._prompts.pop(0) if self._prompts else self.inbox.next()
+                    if self._allowed(prompt):
+                        await self._run_one(prompt)
+                        await self.errands.do_scheduled()
+                await self._drain()
+                await self.points.fire(h.AgentSettled)
+                if not self.inbox:
+                    break
+                # A handler of agent.settled sent something: it was not the end.
         finally:
             self._run = None
-            self._work = None
             self._idle.set()
             self.outlet.emit(out.AgentSettled())
-        if self.inbox:
-            # A handler of agent.settled sent something.
-            self._begin()
 
-    async def _change_as_scheduled(self) -> None:
-        while self._scheduled:
-            await self._guarded(self.change(*self._scheduled.pop(0)))
-
-    def _next_in_queue(self) -> Prompt:
-        return (self.inbox.steering or self.inbox.follow_up).popleft()
-
-    def _allowed(self, source: str) -> bool:
+    def _allowed(self, prompt: Prompt | None) -> bool:
+        """Whether this prompt may start a run: a person's always, a hook's until it has been too often."""
+        if prompt is None or not prompt.source.startswith("hook:"):
+            self.caps.new_prompt()
+            return True
         try:
-            self.caps.hook_call(source.removeprefix("hook:"))
+            self.caps.hook_call(prompt.source.removeprefix("hook:"))
         except Refused as refused:
-            self.outlet.emit(out.Notice(level="warning", text=refused.message))
+            self._notice(refused.message)
             return False
         return True
 
@@ -212,93 +202,39 @@ class Engine:
             caps=self.caps,
             limits=self.setup.limits,
             setting=self._setting,
-            store=self.store,
+            store=self.conversation.store,
+            fall_back=self._fall_back,
         )
         self.last = run.summary
         await (run.start(prompt) if prompt else run.continue_without_prompt())
         self._run = None
 
     def _setting(self, system: str | None) -> Setting:
-        tools = tuple(_spec(tool) for tool in self.setup.tools if self.is_active(tool.name))
+        tools = tuple(
+            ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
+            for tool in self.setup.tools
+            if self.is_active(tool.name)
+        )
         if system is None:
-            names = tuple(tool.name for tool in tools)
             system = system_prompt(
                 cwd=self.setup.cwd,
-                tools=names,
+                tools=tuple(tool.name for tool in tools),
                 instructions=self.setup.instructions,
                 replacement=self.setup.system_prompt,
                 appended=self.setup.append_system_prompt,
             )
         return Setting(self.model, self.thinking, system, tools, self.session.messages())
 
-    def store(self, message: Message, by: tuple[str, ...] = ()) -> None:
-        """Keep a message in the session, on disk before anything else happens."""
-        self.session.append_message(message, changed_by=by)
+    async def _drain(self) -> None:
+        for hook in await self.points.drain():
+            self._notice(f"{hook} has been busy for ten seconds; going on without it")
 
-    def show(self, message: Message, by: tuple[str, ...]) -> None:
-        """Tell the frontends of a message that came from outside a run."""
-        self.outlet.emit(out.MessageStarted(message=message))
-        self.outlet.emit(out.MessageEnded(message=message, changed_by=by))
-
-    def side_caller(self) -> Caller:
-        """Calls models beside the run: what hooks ask for."""
-        return Caller(self.setup.models, self.points, self.outlet, self.setup.retry, self.hooks.dispatcher.pin)
-
-    def child_environment(self) -> dict[str, str]:
-        """The environment of what hooks start: without the keys of providers."""
-        return {name: value for name, value in os.environ.items() if name not in self.setup.secret_names}
-
-    # What hooks ask for.
-
-    def guarded(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Call a function for a hook; what goes wrong is told."""
-        try:
-            function(*arguments)
-        except MarvinError as error:
-            self.outlet.emit(out.Notice(level="error", text=error.show()))
-
-    def keep(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine for a hook beside everything else."""
-        task = asyncio.ensure_future(self._guarded(coroutine))
-        self._kept.add(task)
-        task.add_done_callback(self._kept.discard)
-
-    async def _guarded(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        try:
-            await coroutine
-        except MarvinError as error:
-            self.outlet.emit(out.Notice(level="error", text=error.show()))
-
-    def schedule(self, action: str, hook: str, arguments: dict[str, Any]) -> None:
-        """Change the session at the end of the run."""
-        self._scheduled.append((action, hook, arguments))
-
-    async def change(self, action: str, hook: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Change the session for a hook, now."""
-        try:
-            match action:
-                case "summarize":
-                    await self.compact(arguments["instructions"])
-                case "new_session":
-                    await self.new_session(arguments["parent"])
-                    if write := arguments["setup"]:
-                        write(self.session)
-                case "switch":
-                    await self.resume(arguments["path"])
-                case _:
-                    raise HookError(f"{action} does not work yet")
-        except Refused as refused:
-            self.outlet.emit(out.Notice(level="warning", text=refused.message))
-            return {"cancelled": True, "session_id": self.session.id}
-        return {"cancelled": False, "session_id": self.session.id}
-
-    # The model.
+    # The model and the session.
 
     async def set_model(self, model: Model, thinking: ThinkingLevel | None = None, *, source: str) -> None:
         """Go on with another model from the next turn on."""
         before, self.model = self.model, model
-        level = thinking or self.thinking
-        await self.set_thinking(level)
+        await self.set_thinking(thinking or self.thinking)
         self.session.append_model_change(model.provider, model.id)
         await self.points.fire(
             h.ModelChange,
@@ -318,113 +254,36 @@ class Engine:
             await self.points.fire(h.ThinkingChange, level=level, previous_level=before)
             self._model_changed()
 
-    def _model_changed(self) -> None:
-        self.outlet.emit(
-            out.ModelChanged(provider=self.model.provider, model_id=self.model.id, thinking_level=self.thinking)
-        )
-
-    # The session.
-
-    async def compact(self, instructions: str | None = None, *, reason: h.CompactReason = "manual") -> Compacted:
+    async def compact(self, instructions: str | None = None, reason: h.CompactReason = "manual") -> Compacted:
         """Sum the conversation up. Raises Refused or ProviderError; the session is then as it was."""
-        self.outlet.emit(out.CompactionStarted(reason=reason))
-        try:
-            done = await self.compactor.compact(
-                self.session,
-                self.model,
-                self.thinking,
-                instructions=instructions,
-                reason=reason,
-                keep_tokens=self.setup.keep_recent_tokens if reason != "manual" else 0,
-                tokens_before=self.context_tokens(),
-            )
-        except MarvinError as error:
-            self.outlet.emit(out.CompactionEnded(summary=None, error=error.show()))
-            raise
-        self.outlet.emit(out.CompactionEnded(summary=done.summary, from_hook=done.from_hook))
-        return done
+        return await self.conversation.compact(self.model, self.thinking, instructions, reason)
 
-    async def clear(self) -> None:
-        """Go on in a new, empty session; the old file stays. Raises Refused when a hook says no."""
-        outcome = await self.points.fire(h.SessionBeforeClear)
-        if outcome and outcome.refused:
-            raise Refused(f"Clear cancelled by {outcome.refused}")
-        previous = self._replace_session(self._empty_session(None))
-        await self.points.fire(h.SessionClear, previous_session_id=previous.id)
-        self._announce("clear")
-
-    async def new_session(self, parent: str | None = None) -> None:
-        """Begin another session. Raises Refused when a hook says no."""
-        await self._may_switch("new", None)
-        previous = self._replace_session(self._empty_session(parent))
-        await self.points.fire(h.SessionSwitch, reason="new", previous_session=previous.path)
-        await self.points.fire(h.SessionStart, reason="new")
-        self._announce("new")
-
-    async def resume(self, path: str) -> None:
-        """Go on with another session. Raises Refused or SessionError."""
-        await self._may_switch("resume", path)
-        previous = self._replace_session(Session.open(path))
-        await self.points.fire(h.SessionSwitch, reason="resume", previous_session=previous.path)
-        await self.points.fire(h.SessionResume, session_path=self.session.path)
-        self._announce("resume")
-
-    async def _may_switch(self, reason: str, target: str | None) -> None:
-        outcome = await self.points.fire(h.SessionBeforeSwitch, reason=reason, target_session=target)
-        if outcome and outcome.refused:
-            raise Refused(f"Switch cancelled by {outcome.refused}")
-
-    def _empty_session(self, parent: str | None) -> Session:
-        if self.session.path is None:
-            return Session.in_memory(self.setup.cwd)
-        return Session.create(self.setup.sessions_dir, self.setup.cwd, parent=parent)
-
-    def _replace_session(self, session: Session) -> Session:
-        if self._run is not None:
-            raise SessionError("The agent is working; wait for it or abort it before changing the session.")
-        previous, self.session = self.session, session
-        self.files = SeenFiles()
-        previous.close()
-        return previous
-
-    def _announce(self, reason: Any) -> None:
-        for warning in self.session.warnings:
-            self.outlet.emit(out.Notice(level="warning", text=warning))
-        self.outlet.emit(out.SessionChanged(reason=reason, session_id=self.session.id, session_path=self.session.path))
-
-    # Numbers.
-
-    def last_usage(self) -> Usage | None:
-        """Usage of the latest answer on this branch."""
-        for message in reversed(self.session.messages()):
-            if isinstance(message, AssistantMessage) and message.usage:
-                return message.usage
-        return None
-
-    def context_tokens(self) -> int:
-        """Tokens in the context: what the provider counted last, or an estimate."""
-        usage = self.last_usage()
-        return usage.total_tokens if usage else estimate(self.session.messages())
+    async def _fall_back(self) -> bool:
+        """Go on with the next model of the list, when the user asked for that and there is one."""
+        refs = [model.ref for model in self.setup.cycle]
+        at = refs.index(self.model.ref) + 1 if self.model.ref in refs else len(refs)
+        if not self.setup.retry.fallback or at >= len(refs):
+            return False
+        self._notice(f"{self.model.ref} stays down; going on with {refs[at]}")
+        await self.set_model(self.setup.cycle[at], self.setup.thinking_of(at), source="cycle")
+        return True
 
     # News.
 
+    def _model_changed(self) -> None:
+        model = self.model
+        self.outlet.emit(out.ModelChanged(provider=model.provider, model_id=model.id, thinking_level=self.thinking))
+
     def _queue_changed(self, inbox: Inbox) -> None:
+        steering = tuple(prompt.text for prompt in inbox.steering)
         self.outlet.emit(
-            out.QueueChanged(
-                steering=tuple(prompt.text for prompt in inbox.steering),
-                follow_up=tuple(prompt.text for prompt in inbox.follow_up),
-            )
+            out.QueueChanged(steering=steering, follow_up=tuple(prompt.text for prompt in inbox.follow_up))
         )
 
-    def _tell_failure(self, failure: Failure) -> None:
-        self.points.tell(
-            h.HookErrorEvent,
-            hook=failure.hook,
-            event=failure.event,
-            error=failure.error,
-            traceback=failure.traceback,
-        )
+    def _notice(self, text: str) -> None:
+        self.outlet.emit(out.Notice(level="warning", text=text))
 
-
-def _spec(tool: Tool) -> ToolSpec:
-    return ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
+    def _notice_once(self, text: str) -> None:
+        if text not in self._noticed:
+            self._noticed.add(text)
+            self._notice(text)

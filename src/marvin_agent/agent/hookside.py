@@ -1,16 +1,18 @@
 """The engine as hooks see it: called from the hook loop and from hooks' threads, acting on the engine's own loop."""
 
 import asyncio
+import os
 import uuid
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
 from marvin_agent.agent.loop import hook_message
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.request import Ask
 from marvin_agent.agent.usage import tokens
-from marvin_agent.errors import HookError, SessionError
+from marvin_agent.errors import HookError, Refused, SessionError
 from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.llm.values import THINKING_LEVELS, Model
@@ -127,11 +129,11 @@ class HookSide:
 
     def context_usage(self) -> dict[str, Any]:
         limit = self._engine.model.context_window
-        used = self._engine.context_tokens()
+        used = self._engine.conversation.context_tokens()
         return {"tokens": used, "context_window": limit, "percent": 100 * used / limit if limit else None}
 
     def token_usage(self) -> Any:
-        return tokens(self._engine.last_usage())
+        return tokens(self._engine.conversation.last_usage())
 
     def context_limit(self) -> int | None:
         return self._engine.model.context_window
@@ -161,11 +163,9 @@ class HookSide:
         self._post(self._store_message, made, trigger_turn, hook)
 
     def _store_message(self, message: Any, trigger_turn: bool, hook: str) -> None:
-        engine = self._engine
-        engine.store(message, (hook,))
-        engine.show(message, (hook,))
+        self._engine.conversation.store_and_show(message, (hook,))
         if trigger_turn:
-            engine.wake()
+            self._engine.wake()
 
     def append_entry(self, custom_type: str, data: Any) -> None:
         if self._engine.session.path is None:
@@ -232,23 +232,42 @@ class HookSide:
             origin=f"hook:{hook}",
             visible=False,
         )
-        message = await self._there(lambda: engine.side_caller().call(ask))
+        message = await self._there(lambda: engine.another_caller().call(ask))
         return Completion(message.text, message.stop_reason, message.usage)
 
     async def execute(
         self, command: str, arguments: Sequence[str], timeout: float | None, cwd: str | None, env: Mapping[str, str]
     ) -> Executed:
-        import_env = self._engine.child_environment() | dict(env)
-        done = await execute([command, *arguments], cwd=cwd or self.cwd, env=import_env, timeout=timeout)
+        secret = self._engine.setup.secret_names
+        child_env = {name: value for name, value in os.environ.items() if name not in secret} | dict(env)
+        done = await execute([command, *arguments], cwd=cwd or self.cwd, env=child_env, timeout=timeout)
         return Executed(
             done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), done.code, done.killed
         )
 
     async def change_session(self, action: str, hook: str, scheduled: bool, **arguments: Any) -> dict[str, Any]:
         if scheduled:
-            self._post(self._engine.schedule, action, hook, arguments)
+            self._post(self._engine.errands.schedule, action, hook, arguments)
             return {"scheduled": True}
-        return await self._there(lambda: self._engine.change(action, hook, arguments))
+        return await self._there(lambda: self.change(action, hook, arguments))
+
+    async def change(self, action: str, hook: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Change the session, now and on the engine's loop."""
+        engine = self._engine
+        try:
+            match action:
+                case "summarize":
+                    await engine.compact(arguments["instructions"])
+                case "new_session":
+                    await engine.conversation.new(arguments["parent"], arguments["setup"])
+                case "switch":
+                    await engine.conversation.resume(arguments["path"])
+                case _:
+                    raise HookError(f"{action} does not work yet")
+        except Refused as refused:
+            engine.outlet.emit(out.Notice(level="warning", text=refused.message))
+            return {"cancelled": True, "session_id": engine.session.id}
+        return {"cancelled": False, "session_id": engine.session.id}
 
     async def wait_for_idle(self) -> None:
         await self._there(self._engine.wait_until_idle)
@@ -268,10 +287,10 @@ class HookSide:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(function(), home))
 
     def _post(self, function: Callable[..., Any], *arguments: Any) -> None:
-        self._engine.loop.call_soon_threadsafe(self._engine.guarded, function, *arguments)
+        self._engine.loop.call_soon_threadsafe(self._engine.errands.call, function, *arguments)
 
     def _start(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        self._engine.loop.call_soon_threadsafe(self._engine.keep, coroutine)
+        self._engine.loop.call_soon_threadsafe(self._engine.errands.begin, coroutine)
 
 
 def _ref_text(ref: Any) -> str:

@@ -1,6 +1,6 @@
 """The loop of one run: a prompt goes in, the model and its tools take turns, until the agent stops."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
@@ -14,7 +14,7 @@ from marvin_agent.agent.queue import Inbox, Prompt
 from marvin_agent.agent.request import Ask, Caller
 from marvin_agent.agent.stopper import Stopper
 from marvin_agent.agent.usage import add, tokens
-from marvin_agent.errors import Aborted, MarvinError, Refused
+from marvin_agent.errors import Aborted, MarvinError, ProviderError, Refused
 from marvin_agent.hooks import events as h
 from marvin_agent.hooks.outcome import Outcome
 from marvin_agent.llm.values import Model, ThinkingLevel, ToolSpec
@@ -74,6 +74,7 @@ class Run:
         limits: Limits,
         setting: Callable[[str | None], Setting],
         store: Callable[[Message, tuple[str, ...]], None],
+        fall_back: Callable[[], Awaitable[bool]],
     ) -> None:
         self._caller = caller
         self._invoker = invoker
@@ -84,6 +85,7 @@ class Run:
         self._limits = limits
         self._setting = setting
         self._store_entry = store
+        self._fall_back = fall_back
         self._system: str | None = None
         self.stopper = Stopper()
         self.summary = Summary()
@@ -184,15 +186,7 @@ class Run:
         """One model call and its tools; True when the model waits for their results."""
         await self.stopper.step(self._fire(h.TurnStart, turn_index=index))
         self._outlet.emit(out.TurnStarted(turn_index=index))
-        setting = self._setting(self._system)
-        ask = Ask(
-            model=setting.model,
-            thinking=setting.thinking,
-            system=setting.system,
-            messages=setting.context,
-            tools=setting.tools,
-        )
-        message = await self.stopper.step(self._caller.call(ask))
+        message = await self.stopper.step(self._call())
         self.summary.turns += 1
         self.summary.usage = add(self.summary.usage, message.usage)
         self.summary.answer = message
@@ -204,13 +198,32 @@ class Run:
             message=message,
             tool_results=list(results),
             tokens=tokens(message.usage),
-            context_limit=setting.model.context_window,
+            context_limit=self._setting(self._system).model.context_window,
         )
         self._outlet.emit(out.TurnEnded(turn_index=index, message=message, tool_results=results))
         self.summary.stop_reason = message.stop_reason
         if self.stopper.aborted:
             raise Aborted
         return bool(results)
+
+    async def _call(self) -> AssistantMessage:
+        """The model's answer; of the next model of the list, if that was asked for and this one stays down."""
+        while True:
+            setting = self._setting(self._system)
+            ask = Ask(
+                model=setting.model,
+                thinking=setting.thinking,
+                system=setting.system,
+                messages=setting.context,
+                tools=setting.tools,
+            )
+            try:
+                return await self._caller.call(ask)
+            except ProviderError as error:
+                if not error.retryable or not await self._fall_back():
+                    raise
+                if partial := self._caller.take_partial("error", error.show()):
+                    self._outlet.emit(out.MessageWithdrawn(reason=partial.error_message or error.show()))
 
     async def _tools(self, message: AssistantMessage) -> tuple[ToolResultMessage, ...]:
         calls = message.tool_calls

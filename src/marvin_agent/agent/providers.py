@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from marvin_agent.errors import ConfigError
-from marvin_agent.llm.auth.keys import VARIABLES, find_credentials, key_source
+from marvin_agent.llm.auth.keys import find_credentials, key_source
 from marvin_agent.llm.auth.store import AuthFile
 from marvin_agent.llm.catalog import Catalog
 from marvin_agent.llm.custom import CustomProviders, load_custom
+from marvin_agent.llm.providers import VARIABLES
 from marvin_agent.llm.transport import Transport
 from marvin_agent.llm.values import Credentials, Model
 from marvin_agent.places import Places

@@ -37,6 +37,10 @@ class Inbox:
         """The oldest, one at a time: each is answered by itself."""
         return self._take(self.follow_up, 1)
 
+    def next(self) -> Prompt:
+        """The prompt to begin the next run with. There must be one."""
+        return self._take(self.steering or self.follow_up, 1)[0]
+
     def empty(self) -> tuple[Prompt, ...]:
         """Give everything back, for the editor after an abort."""
         everything = (*self.steering, *self.follow_up)

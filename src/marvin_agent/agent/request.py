@@ -74,6 +74,7 @@ class Caller:
         outlet: Outlet,
         policy: RetryPolicy,
         routed: Callable[[str, type[Event]], None],
+        notice: Callable[[str], None],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._models = models
@@ -82,8 +83,8 @@ class Caller:
         self._policy = policy
         self._routed = routed
         self._sleep = sleep
+        self._notice = notice
         self._live: ModelCall | None = None
-        self.notices: Callable[[str], None] = lambda text: None
 
     def take_partial(self, stop_reason: StopReason, error: str | None = None) -> AssistantMessage | None:
         """What has come of the answer that was streaming; None when nothing was."""
@@ -165,7 +166,7 @@ class Caller:
         messages = await self._messages(ask)
         level, notice = clamp(model, _level(options.reasoning))
         if notice:
-            self.notices(notice)
+            self._notice(notice)
         request = Request(
             model=model,
             system=system,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from marvin_agent.agent.events import HookActed, HookFailed, HookWaiting
 from marvin_agent.agent.outlet import Outlet
+from marvin_agent.agent.points import Points
 from marvin_agent.hooks import events as h
 from marvin_agent.hooks.dispatch import Running
 from marvin_agent.hooks.outcome import Failure, Record
@@ -21,8 +22,8 @@ class HookNews:
         self._outlet = outlet
         self._home = home
         self._notices: dict[Running, asyncio.TimerHandle] = {}
-        self.tell: Callable[[Failure], None] = lambda failure: None
-        """Fires `hook.error`; set once there is a dispatcher."""
+        self.points: Points | None = None
+        """Where `hook.error` is fired; set once there is a dispatcher."""
         self.keep: Callable[[Record, Event], None] | None = None
         """Writes the trace, when there is one."""
 
@@ -39,8 +40,14 @@ class HookNews:
                 traceback=failure.traceback,
             )
         )
-        if failure.event != h.HookErrorEvent.type:
-            self.tell(failure)
+        if self.points and failure.event != h.HookErrorEvent.type:
+            self.points.tell(
+                h.HookErrorEvent,
+                hook=failure.hook,
+                event=failure.event,
+                error=failure.error,
+                traceback=failure.traceback,
+            )
 
     def recorded(self, record: Record, event: Event) -> None:
         if self.keep:

@@ -1,0 +1,56 @@
+"""What hooks ask the engine to do: on the engine's loop, beside a run or at its end, failures told to the user."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from marvin_agent.agent import events as out
+from marvin_agent.agent.outlet import Outlet
+from marvin_agent.errors import MarvinError
+
+Change = Callable[[str, str, dict[str, Any]], Coroutine[Any, Any, object]]
+
+
+class Errands:
+    """Keeps what is under way, so that nothing is lost half done."""
+
+    def __init__(self, outlet: Outlet, change: Change) -> None:
+        self._outlet = outlet
+        self._change = change
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._scheduled: list[tuple[str, str, dict[str, Any]]] = []
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Call a function; what goes wrong is told."""
+        try:
+            function(*arguments)
+        except MarvinError as error:
+            self._tell(error)
+
+    def begin(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Run a coroutine beside everything else."""
+        task = asyncio.ensure_future(self._guarded(coroutine))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def schedule(self, action: str, hook: str, arguments: dict[str, Any]) -> None:
+        """Change the session at the end of the run."""
+        self._scheduled.append((action, hook, arguments))
+
+    async def do_scheduled(self) -> None:
+        while self._scheduled:
+            await self._guarded(self._change(*self._scheduled.pop(0)))
+
+    async def finish(self) -> None:
+        """Wait for what was begun."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _guarded(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await coroutine
+        except MarvinError as error:
+            self._tell(error)
+
+    def _tell(self, error: MarvinError) -> None:
+        self._outlet.emit(out.Notice(level="error", text=error.show()))
