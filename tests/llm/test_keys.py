@@ -126,13 +126,13 @@ async def test_a_command_that_hangs_is_killed_with_its_children(
     monkeypatch.setattr(secret_module, "COMMAND_SECONDS", 0.2)
     pid_file = tmp_path / "pid"
     with pytest.raises(ConfigError, match="within"):
-        await Secret(f"!sleep 30 & echo $! > {pid_file}; wait").value(SHELL)
+        await Secret(f"!sleep 300 & echo $! > {pid_file}; wait").value(SHELL)
     await gone(int(pid_file.read_text()))
 
 
 async def test_a_cancelled_wait_kills_the_command(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
-    task = asyncio.create_task(Secret(f"!echo $$ > {pid_file}; exec sleep 30").value(SHELL))
+    task = asyncio.create_task(Secret(f"!echo $$ > {pid_file}; exec sleep 300").value(SHELL))
     deadline = time.monotonic() + 10
     while not (pid_file.exists() and pid_file.read_text().strip()):
         assert time.monotonic() < deadline
