@@ -56,7 +56,10 @@ MISTRAL = {
         "supportsDeveloperRole": False,
         "supportsReasoningEffort": False,
         "supportsStore": False,
+        "supportsUsageInStreaming": False,
+        "requiresAssistantAfterToolResult": True,
         "requiresMistralToolIds": True,
+        "requiresThinkingAsText": True,
         "requiresToolResultName": True,
     },
 }

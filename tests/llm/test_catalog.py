@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import pytest
 
 from marvin_agent.errors import ConfigError, ModelNotFoundError
@@ -14,6 +15,7 @@ from marvin_agent.llm.catalog import DATA_FILE, FORMAT_VERSION, Catalog, Catalog
 from marvin_agent.llm.custom import SCRIPTED_URL, load_custom
 from marvin_agent.llm.providers import VARIABLES
 from marvin_agent.llm.values import Api, Model
+from marvin_agent.llm.wire.completions_compat import Compat, compat_of
 
 
 def small(tmp_path: Any, providers: dict[str, Any], date: str = "2026-01-01", name: str = "small.json") -> str:
@@ -87,6 +89,13 @@ def test_the_shipped_file_is_compact_sorted_and_dated() -> None:
 def test_thinking_facts_are_kept() -> None:
     assert Catalog.load().find("deepseek/deepseek-v4-pro").compat["thinkingFormat"] == "deepseek"
     assert Catalog.load().find("openai/gpt-5.5").compat["thinkingLevelMap"]["xhigh"] == "xhigh"
+
+
+def test_the_wire_understands_what_is_said_of_every_server() -> None:
+    known = {field.encode_name for field in msgspec.structs.fields(Compat)} | {"thinkingLevelMap"}
+    for model in Catalog.load().models():
+        assert model.compat.keys() <= known or model.api != "openai-completions", model.ref
+        assert compat_of(model)
 
 
 def test_one_lookup_decodes_one_provider() -> None:
