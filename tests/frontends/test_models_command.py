@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from marvin_agent.agent.providers import LOCAL
 from marvin_agent.errors import ConfigError, NetworkError, UsageError
 from marvin_agent.frontends import models_command
 from marvin_agent.frontends.local_servers import LocalServer, find_local
@@ -82,6 +83,11 @@ def test_a_query_of_several_words_needs_them_all(places: Places, capsys: pytest.
     assert [row.split()[0] for row in rows] == ["groq/meta-llama/llama-4-scout-17b-16e-instruct"]
 
 
+def test_the_embedded_model_is_listed_and_needs_no_key(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(places, "local/") == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[-2:] == ["not", "needed"]
+
+
 def test_a_query_that_names_nothing_is_told(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(places, "no-such-\x1b[31mmodel") == 1
     printed = capsys.readouterr()
@@ -95,8 +101,8 @@ def test_json_has_every_model_and_no_key(places: Places, capsys: pytest.CaptureF
     assert run(places, "--json") == 0
     out = capsys.readouterr().out
     values = json.loads(out)
-    assert len(values) == len(Catalog.load().models())
-    assert all(value["key"] == (value["provider"] == "groq") for value in values)
+    assert len(values) == len(Catalog.load().models()) + 1
+    assert all(value["key"] == (value["provider"] in ("groq", "local")) for value in values)
     assert {"id", "provider", "ref", "contextWindow", "cost", "reasoning", "images"} <= values[0].keys()
     assert "gsk-secret" not in out
 
@@ -244,7 +250,8 @@ def test_a_refresh_brings_new_models_prices_and_limits(places: Places, capsys: p
     kimi = after.find("moonshot/kimi-k9")
     assert kimi.compat == before.find("moonshot/kimi-k2.6").compat
     assert kimi.context_window == 9_000
-    assert {model.ref for model in after.models()} - {model.ref for model in before.models()} == {new.ref, kimi.ref}
+    added = {model.ref for model in after.models()} - {model.ref for model in before.models()}
+    assert added == {new.ref, kimi.ref, LOCAL.ref}
     assert after.find("openai/gpt-5") == before.find("openai/gpt-5")
     assert after.find("deepseek/deepseek-v4-pro") == before.find("deepseek/deepseek-v4-pro")
     assert stat.S_IMODE(os.stat(refreshed_file(places)).st_mode) == 0o600
@@ -309,7 +316,7 @@ def test_the_packaged_catalogue_survives_a_refresh_unchanged(places: Places) -> 
     """What models.dev does not speak of stays exactly as it was."""
     with serving({"/1": as_json({"xai": {"models": {"grok-8": dev_model()}}})}) as server:
         assert refresh_catalog(places, f"{server.url}/1", "2027-01-01") == 0
-    after = [model for model in open_sources(places, print).catalog.models() if model.id != "grok-8"]
+    after = [model for model in Catalog.load(refreshed_file=refreshed_file(places)).models() if model.id != "grok-8"]
     assert msgspec.json.encode(after) == msgspec.json.encode(Catalog.load().models())
 
 

@@ -245,6 +245,21 @@ def test_removing_a_key_leaves_the_others_and_entries_of_other_types(tmp_path: P
     assert json.loads(Path(file.path).read_text()) == {"claude": {"type": "oauth", "refresh": "r"}}
 
 
+def test_a_key_that_another_process_stored_is_seen(tmp_path: Path) -> None:
+    file = auth(tmp_path, openai="one")
+    assert file.get("openai") == "one"
+    AuthFile(file.path).store("openai", "two")
+    assert file.get("openai") == "two"
+    os.remove(file.path)
+    assert file.get("openai") is None
+
+
+def test_the_file_is_read_once_for_many_questions(tmp_path: Path) -> None:
+    file = auth(tmp_path, openai="one")
+    assert file.get("openai") == "one"
+    assert file._read() is file._read()
+
+
 @pytest.mark.parametrize("content", ['{"openai": {"type": "api_key", "key": sk-secret}}', "[1]", '{"openai": {"key"'])
 def test_a_broken_file_is_an_error_that_quotes_nothing_of_it(tmp_path: Path, content: str) -> None:
     path = tmp_path / "auth.json"

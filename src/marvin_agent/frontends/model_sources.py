@@ -1,12 +1,12 @@
 """What a command needs to know about models: the catalogue, the user's own providers and the stored keys."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
+from marvin_agent.agent.providers import LOCAL
 from marvin_agent.llm.auth.store import AuthFile
 from marvin_agent.llm.catalog import Catalog
 from marvin_agent.llm.custom import CustomProviders, load_custom
-from marvin_agent.llm.values import Model
 from marvin_agent.places import Places
 
 
@@ -26,8 +26,11 @@ def refreshed_file(places: Places) -> str:
     return os.path.join(places.data_dir, "models.json")
 
 
-def open_sources(places: Places, notify: Callable[[str], None], extra: Sequence[Model] = ()) -> ModelSources:
-    """Read the files of a configuration directory. ConfigError when models.json is wrong."""
+def open_sources(places: Places, notify: Callable[[str], None]) -> ModelSources:
+    """Read the files of a configuration directory; the embedded model is always there.
+
+    ConfigError when models.json is wrong.
+    """
     custom = load_custom(places.models_file)
-    catalog = Catalog.load(refreshed_file=refreshed_file(places), custom=custom, extra=extra, notify=notify)
+    catalog = Catalog.load(refreshed_file=refreshed_file(places), custom=custom, extra=(LOCAL,), notify=notify)
     return ModelSources(catalog, custom, AuthFile(places.auth_file, notify))

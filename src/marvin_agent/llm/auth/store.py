@@ -12,11 +12,13 @@ from marvin_agent.jsonfile import read_json, write_json
 class AuthFile:
     """`{PROVIDER: {"type": "api_key", "key": KEY}}`. Entries of other types stay as they are."""
 
-    __slots__ = ("_notify", "path")
+    __slots__ = ("_entries", "_notify", "_stamp", "path")
 
     def __init__(self, path: str, notify: Callable[[str], None] = lambda line: None) -> None:
         self.path = path
         self._notify = notify
+        self._entries: dict[str, Any] = {}
+        self._stamp: tuple[int, ...] | None = None
 
     def get(self, provider: str) -> str | None:
         """The key of a provider; None when none is stored."""
@@ -35,16 +37,20 @@ class AuthFile:
 
     def remove(self, provider: str) -> bool:
         """Forget a provider's key; False when there was none."""
-        entries = self._read()
-        if provider not in entries:
+        entries = {**self._read()}
+        if entries.pop(provider, None) is None:
             return False
-        del entries[provider]
         write_json(self.path, entries, mode=0o600)
         return True
 
     def _read(self) -> dict[str, Any]:
+        """The entries, not to be changed. The file is read again only when it is another one than before."""
         try:
-            self._close_to_others()
+            status = os.stat(self.path)
+            stamp = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+            if stamp == self._stamp:
+                return self._entries
+            self._close_to_others(status)
             value = read_json(self.path).value
         except (FileNotFoundError, NotADirectoryError):
             return {}
@@ -55,6 +61,7 @@ class AuthFile:
             raise self._broken(error.line) from None
         if not isinstance(value, dict):
             raise self._broken(1)
+        self._entries, self._stamp = value, stamp
         return value
 
     def _broken(self, line: int | None) -> ConfigError:
@@ -65,8 +72,8 @@ class AuthFile:
             hint="Mend the file, or remove it and store the keys again with `marvin login PROVIDER`.",
         )
 
-    def _close_to_others(self) -> None:
-        mode = stat.S_IMODE(os.stat(self.path).st_mode)
+    def _close_to_others(self, status: os.stat_result) -> None:
+        mode = stat.S_IMODE(status.st_mode)
         if not mode & 0o077:
             return
         try:
