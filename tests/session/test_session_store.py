@@ -22,6 +22,7 @@ from marvin_agent.messages import (
     user,
 )
 from marvin_agent.session.entries import CompactionEntry, CustomEntry, LeafEntry, MessageEntry
+from marvin_agent.session.index import latest
 from marvin_agent.session.layout import project_slug
 from marvin_agent.session.store import Session
 
@@ -317,6 +318,70 @@ def test_slugs_are_readable_and_tell_similar_paths_apart():
         assert "/" not in slug
         assert len(slug) < 80
         assert not slug.startswith((".", "-"))
+
+
+def test_a_directory_whose_name_is_no_text_has_sessions_too(tmp_path):
+    cwd = os.fsdecode(b"/home/me/gr\xfc\xdf")
+    session = Session.create(str(tmp_path), cwd)
+    session.append_message(user("hello"))
+    session.close()
+    found = latest(str(tmp_path), cwd)
+    assert found is not None
+    assert found.id == session.id
+
+
+def test_header_and_compaction_are_synced_and_other_entries_are_not(session, monkeypatch):
+    synced = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size) or real(fd))
+    session.append_message(user("one"))
+    assert synced == [os.path.getsize(session.path)]
+    session.append_message(user("two"))
+    session.append_custom("x", 1)
+    assert len(synced) == 1
+    session.append_compaction("all", None, 1)
+    assert synced[1:] == [os.path.getsize(session.path)]
+
+
+def test_an_entry_is_one_write(session, monkeypatch):
+    session.append_message(user("one"))
+    writes = []
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: writes.append(bytes(data)) or real(fd, data))
+    session.append_message(user("x" * 1_000_000))
+    assert len(writes) == 1
+    assert writes[0].endswith(b"}\n")
+
+
+RACER = """
+import sys, time
+from marvin_agent.errors import SessionError
+from marvin_agent.messages import user
+from marvin_agent.session.store import Session
+done = 0
+while done < 25:
+    try:
+        session = Session.open(sys.argv[1])
+    except SessionError as error:
+        assert "in use by" in error.message, error
+        continue
+    assert session.warnings == [], session.warnings
+    session.append_message(user(sys.argv[2]))
+    session.close()
+    done += 1
+"""
+
+
+def test_processes_that_race_for_a_session_never_write_at_once(session):
+    session.append_message(user("first"))
+    session.close()
+    racers = [subprocess.Popen([sys.executable, "-c", RACER, session.path, name]) for name in "abc"]
+    assert [racer.wait() for racer in racers] == [0, 0, 0]
+    again = Session.open(session.path)
+    assert again.warnings == []
+    assert len(again.branch()) == 1 + 3 * 25
+    again.close()
+    assert os.listdir(os.path.dirname(session.path)) == [os.path.basename(session.path)]
 
 
 OTHER_WRITER = """

@@ -30,7 +30,7 @@ from marvin_agent.session.entries import (
 from marvin_agent.session.foreign import adopt_entry, adopt_header, derived_id, mend_text
 
 # How our lines and those of pi begin: enough to place a line in the tree of which nothing else can be read.
-_LINE_START = re.compile(rb'\s*\{"type":"(\w{1,40})","id":"([\w-]{1,40})","parentId":(?:"([\w-]{1,40})"|null)')
+_LINE_START = rb'\s*\{"type":"(\w{1,40})","id":"([\w-]{1,40})","parentId":(?:"([\w-]{1,40})"|null)'
 
 
 class Document:
@@ -229,7 +229,7 @@ def _whole_place(line: bytes) -> tuple[str, str, str | None] | None:
 
 def _place_in_damage(line: bytes) -> tuple[str, str, str | None] | None:
     """Type, id and parent of a line that is damaged behind them."""
-    found = _LINE_START.match(line)
+    found = re.match(_LINE_START, line)
     if found is None:
         return None
     kind, entry_id, parent_id = found[1].decode(), found[2].decode(), found[3]

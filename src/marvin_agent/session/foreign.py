@@ -23,9 +23,7 @@ SHELL_TYPE = "shell"
 """The custom type of a command that the user ran in another agent with `!`."""
 
 # Escapes of a JSON string, whole pairs first, so that only a surrogate that stands alone is left to the second.
-_ESCAPES = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
-)
+_ESCAPES = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
 _STOP_REASONS = frozenset({"stop", "length", "toolUse", "refusal", "error", "aborted"})
 
 
@@ -37,7 +35,7 @@ def derived_id(number: int) -> str:
 def mend_text(line: bytes) -> bytes:
     """A line without what no JSON decoder of ours takes: NUL bytes around it, unpaired surrogates in it."""
     line = line.strip(b"\0 \t\r")
-    return _ESCAPES.sub(lambda found: rb"\ufffd" if found[1] else found[0], line)
+    return re.sub(_ESCAPES, lambda found: rb"\ufffd" if found[1] else found[0], line)
 
 
 def adopt_header(line: bytes) -> Header:

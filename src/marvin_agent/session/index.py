@@ -8,7 +8,7 @@ from marvin_agent.messages import UserMessage, Value, text_of
 from marvin_agent.session.document import parse_header
 from marvin_agent.session.entries import UNREADABLE, InfoEntry, MessageEntry, StoredEntry
 from marvin_agent.session.foreign import adopt_entry, mend_text
-from marvin_agent.session.layout import SUFFIX, id_in_name, project_slug
+from marvin_agent.session.layout import SUFFIX, id_in_name, project_of, project_slug
 from marvin_agent.session.lock import WriterLock
 from marvin_agent.session.migration import backups
 
@@ -154,7 +154,7 @@ def _describe(path: str) -> SessionInfo | None:
 
 
 def _belongs(info: SessionInfo, cwd: str | None) -> bool:
-    return cwd is None or os.path.abspath(cwd) == info.cwd
+    return cwd is None or project_of(cwd) == info.cwd
 
 
 def _id_in_header(path: str) -> str:
@@ -188,7 +188,7 @@ def _directories(root: str, cwd: str | None) -> list[str]:
     if cwd is None:
         return directories
     # The original marvin names a project's directory otherwise.
-    cwd = os.path.abspath(cwd)
+    cwd = project_of(cwd)
     names = {project_slug(cwd), f"--{cwd.strip('/').replace('/', '--')}--", f"--{cwd.strip('/').replace('/', '-')}--"}
     return [directory for directory in directories if os.path.basename(directory) in names]
 

@@ -59,6 +59,14 @@ class Journal:
             self._undo()
             raise
 
+    def discard(self) -> None:
+        """Close a file that was made for nothing, and remove it."""
+        self.close()
+        try:
+            os.unlink(self.path)
+        except OSError:
+            pass  # what stays is an empty file, which no list shows
+
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)

@@ -1,19 +1,28 @@
 """Where sessions are: `<root>/<project>/<time>_<id>.jsonl`."""
 
 import os
-import re
 from binascii import crc32
+
+from marvin_agent.messages import clean
 
 SUFFIX = ".jsonl"
 
-_NOT_IN_A_SLUG = re.compile(r"[^A-Za-z0-9._]+")
 _SLUG_LENGTH = 60
 
 
+def project_of(cwd: str) -> str:
+    """A working directory as sessions write it: absolute, and text that JSON can hold."""
+    return clean(os.path.abspath(cwd))
+
+
 def project_slug(cwd: str) -> str:
-    """A directory name for a project: the end of its path to be read, and a checksum that tells `/a/b` from `/a-b`."""
-    readable = _NOT_IN_A_SLUG.sub("-", cwd).strip("-.")[-_SLUG_LENGTH:].lstrip("-.") or "root"
-    return f"{readable}-{crc32(os.fsencode(cwd)):08x}"
+    """A directory name for a project: the end of its path to be read, and a checksum that tells `/a/b` from `/a-b`.
+
+    `cwd` is what `project_of` gave.
+    """
+    spelled = "".join(char if char.isascii() and (char.isalnum() or char in "._") else "-" for char in cwd)
+    readable = spelled.strip("-.")[-_SLUG_LENGTH:].lstrip("-.") or "root"
+    return f"{readable}-{crc32(cwd.encode()):08x}"
 
 
 def session_path(root: str, cwd: str, session_id: str, timestamp: str) -> str:

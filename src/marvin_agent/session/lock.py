@@ -29,23 +29,22 @@ class WriterLock:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_same_file(fd, self.path):
+                    os.fchmod(fd, 0o600)
+                    os.ftruncate(fd, 0)
+                    os.pwrite(fd, b"%d\n" % os.getpid(), 0)
+                    self._fd, fd = fd, -1
+                    return True
+                # The last holder removed it between our open and our lock.
             except BlockingIOError:
-                pid = _read_pid(fd)
-                os.close(fd)
-                raise _held_by(pid, self.path) from None
+                raise _held_by(_read_pid(fd), self.path) from None
             except OSError as error:
-                os.close(fd)
                 if error.errno in _NO_LOCKS_HERE:
                     return False
                 raise
-            if _is_same_file(fd, self.path):
-                break
-            os.close(fd)  # the last holder removed it between our open and our lock
-        os.fchmod(fd, 0o600)
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, b"%d\n" % os.getpid(), 0)
-        self._fd = fd
-        return True
+            finally:
+                if fd >= 0:
+                    os.close(fd)
 
     def release(self) -> None:
         if self._fd < 0:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec import UNSET, Raw, UnsetType
 
 from marvin_agent.errors import SessionError
-from marvin_agent.messages import Message, clean, raw
+from marvin_agent.messages import Message, raw
 from marvin_agent.session.context import context_entries, message_of
 from marvin_agent.session.document import Document, read_document
 from marvin_agent.session.entries import (
@@ -33,7 +33,7 @@ from marvin_agent.session.entries import (
 )
 from marvin_agent.session.foreign import current
 from marvin_agent.session.journal import Journal, make_private_directories
-from marvin_agent.session.layout import session_path
+from marvin_agent.session.layout import project_of, session_path
 from marvin_agent.session.lock import WriterLock
 from marvin_agent.session.migration import migrate
 from marvin_agent.session.tree import path_to
@@ -57,9 +57,11 @@ class Session:
         self._entries: list[Entry] = []
         self._by_id: dict[str, Entry] = {}
         self._leaf_id: str | None = None
+        self._info: InfoEntry | None = None
         self._context: list[Entry] | None = []
         self._messages: list[Message] = []
         self._document: Document | None = None  # until the first append to a file that was opened
+        self._unended = False  # the last line of the file lacks its newline
         self._journal: Journal | None = None
         self._lock: WriterLock | None = None
         self._closed = False
@@ -93,6 +95,7 @@ class Session:
         session._entries = document.entries
         session._by_id = document.by_id
         session._leaf_id = document.leaf_id
+        session._info = next((entry for entry in reversed(document.entries) if isinstance(entry, InfoEntry)), None)
         session._context = None
         session._document = document
         session._lock = lock
@@ -124,10 +127,8 @@ class Session:
     @property
     def name(self) -> str | None:
         """The name that the session was given last."""
-        for entry in reversed(self._entries):
-            if isinstance(entry, InfoEntry):
-                return entry.name if isinstance(entry.name, str) else None
-        return None
+        info = self._info
+        return info.name if info is not None and isinstance(info.name, str) else None
 
     def get(self, entry_id: str) -> Entry | None:
         return self._by_id.get(entry_id)
@@ -268,26 +269,29 @@ class Session:
                 return
             self._continue(self._document)
         assert self._journal is not None
-        self._journal.append(line, sync=sync)
+        self._journal.append(b"\n" + line if self._unended else line, sync=sync)
+        self._unended = False
 
     def _begin(self, path: str, line: bytes) -> None:
         """Make the file, with the header and the first entry in one write."""
+        lock = journal = None
         try:
             make_private_directories(os.path.dirname(path))
             lock, warning = _locked(path)
             journal = Journal.create(path)
-        except OSError as error:
+            journal.append(encode_line(self.header) + b"\n" + line, sync=True)
+        except BaseException as error:
+            # Nothing of it stays, so that the next entry can try again.
+            if journal is not None:
+                journal.discard()
+            if lock is not None:
+                lock.release()
+            if not isinstance(error, OSError):
+                raise
             raise SessionError(
                 f"Cannot make the session file {path}: {error.strerror}",
                 hint="Mend the directory, name another one in the configuration (sessions), or use --no-session.",
             ) from error
-        try:
-            journal.append(encode_line(self.header) + b"\n" + line, sync=True)
-        except BaseException:
-            journal.close()
-            os.unlink(path)
-            lock.release()
-            raise
         self.warnings += warning
         self._journal, self._lock = journal, lock
 
@@ -305,9 +309,8 @@ class Session:
                 f"Cannot write to the session file {document.path}: {error.strerror}",
                 hint="Make it writable, or go on in a copy of it.",
             ) from error
-        if document.native and document.unended:
-            journal.append(b"\n")
         self._journal, self._document = journal, None
+        self._unended = document.native and document.unended
 
     def _follow(self, entry: Entry) -> None:
         """Move with an entry that was appended."""
@@ -318,6 +321,8 @@ class Session:
                 return
             case CompactionEntry():
                 self._context = None
+            case InfoEntry():
+                self._info = entry
             case MessageEntry() | BranchSummaryEntry() if self._context is not None:
                 message = message_of(entry)
                 assert message is not None
@@ -348,7 +353,7 @@ def _new_header(cwd: str, parent: str | None) -> Header:
         version=VERSION,
         id=os.urandom(8).hex(),
         timestamp=timestamp_now(),
-        cwd=clean(os.path.abspath(cwd)),
+        cwd=project_of(cwd),
         parent=UNSET if parent is None else parent,
     )
 
