@@ -1,5 +1,7 @@
 """An open session: what it appends, what the model sees, and who may write."""
 
+import errno
+import fcntl
 import os
 import stat
 import subprocess
@@ -24,6 +26,7 @@ from marvin_agent.messages import (
 from marvin_agent.session.entries import CompactionEntry, CustomEntry, LeafEntry, MessageEntry
 from marvin_agent.session.index import latest
 from marvin_agent.session.layout import project_slug
+from marvin_agent.session.lock import WriterLock
 from marvin_agent.session.store import Session
 
 
@@ -382,6 +385,36 @@ def test_processes_that_race_for_a_session_never_write_at_once(session):
     assert len(again.branch()) == 1 + 3 * 25
     again.close()
     assert os.listdir(os.path.dirname(session.path)) == [os.path.basename(session.path)]
+
+
+def test_a_lock_that_is_removed_before_we_get_it_is_no_lock(tmp_path, monkeypatch):
+    path = str(tmp_path / "session.jsonl")
+    first, second, third = WriterLock(path), WriterLock(path), WriterLock(path)
+    first.acquire()
+    real = fcntl.flock
+
+    def flock_too_late(fd: int, how: int) -> None:
+        first.release()
+        real(fd, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock_too_late)
+    assert second.acquire()
+    with pytest.raises(SessionError):
+        third.acquire()
+    second.release()
+
+
+def test_a_file_system_without_locks_gives_a_warning(session, monkeypatch):
+    def no_locks(fd: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    session.append_message(user("one"))
+    assert "no locks" in session.warnings[0]
+    session.close()
+    again = Session.open(session.path)
+    assert "no locks" in again.warnings[0]
+    again.close()
 
 
 OTHER_WRITER = """
