@@ -250,16 +250,15 @@ def _arguments(text: str) -> tuple[Raw, str | None]:
     if not stripped:
         return EMPTY_OBJECT, None
     try:
-        if isinstance(msgspec.json.decode(stripped), dict):
-            return Raw(stripped.encode()), None
-        return EMPTY_OBJECT, text
-    except msgspec.DecodeError:
-        pass
-    try:
         value: Any = load_json(stripped)
     except ValueError:
-        return EMPTY_OBJECT, text
-    return (raw(value), None) if isinstance(value, dict) else (EMPTY_OBJECT, text)
+        return EMPTY_OBJECT, clean(text)
+    if not isinstance(value, dict):
+        return EMPTY_OBJECT, clean(text)
+    try:
+        return Raw(msgspec.json.format(stripped.encode(), indent=-1)), None
+    except ValueError:
+        return raw(value), None
 
 
 def _usage(tokens: dict[str, int], price: Price) -> Usage:

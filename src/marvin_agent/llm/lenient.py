@@ -1,4 +1,4 @@
-"""JSON from servers, read strictly first and then as leniently as it has to be: half characters, NaN."""
+"""JSON from servers and models, read strictly first and then as leniently as it has to be: half characters, NaN."""
 
 import json
 from typing import Any, TypeVar
@@ -10,7 +10,16 @@ T = TypeVar("T")
 
 def load_json(text: str | bytes) -> Any:
     """The JSON value; raises ValueError. Lone surrogates come through as they are, NaN and infinities as None."""
-    return json.loads(text, parse_constant=_no_number)
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        pass
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    try:
+        return json.loads(text, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def decode(decoder: msgspec.json.Decoder[T], text: str | bytes) -> T:
@@ -22,6 +31,8 @@ def decode(decoder: msgspec.json.Decoder[T], text: str | bytes) -> T:
     except msgspec.DecodeError:
         # A character outside the basic plane that a server cut in two is legal JSON, which msgspec does not read.
         return msgspec.convert(load_json(text), decoder.type)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def _no_number(_: str) -> None:
