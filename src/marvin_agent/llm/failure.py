@@ -107,10 +107,10 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 
 def _reset(headers: Mapping[str, str], now: float) -> float | None:
-    """When the limit that is used up begins anew: as a duration (`6m0s`, `20ms`), seconds, or a time."""
+    """When the limit that is used up begins anew."""
     waits = []
     for name, value in headers.items():
-        if name.startswith(("x-ratelimit-reset", "ratelimit-reset")):
+        if "ratelimit" in name and "reset" in name:
             remaining = headers.get(name.replace("reset", "remaining"))
             if remaining is not None and (_number(remaining) or 0) > 0:
                 continue
@@ -120,6 +120,7 @@ def _reset(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _wait(value: str, now: float) -> float | None:
+    """A duration (`6m0s`, `20ms`), seconds, or a time in one of three forms, as seconds from now."""
     if (number := _number(value)) is not None:
         if number > 1e12:
             number /= 1000
@@ -127,7 +128,10 @@ def _wait(value: str, now: float) -> float | None:
     units = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
     if re.fullmatch(r"(?:\d+(?:\.\d+)?(?:ms|[dhms]))+", value):
         return sum(float(count) * units[unit] for count, unit in re.findall(r"(\d+(?:\.\d+)?)(ms|[dhms])", value))
-    return None
+    try:
+        return max(datetime.fromisoformat(value).timestamp() - now, 0.0)
+    except ValueError:
+        return None
 
 
 def _number(value: str | None) -> float | None:

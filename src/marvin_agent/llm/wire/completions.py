@@ -75,6 +75,7 @@ class CompletionsParser:
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
         self._kind = ""
+        self._refused = False
         self._block = 0
         self._calls = 0
         self._by_index: dict[int, int] = {}
@@ -117,7 +118,7 @@ class CompletionsParser:
             self._thinking(delta)
         if delta.refusal and isinstance(delta.refusal, str):
             self._builder.text(self._key("text"), delta.refusal)
-            self._builder.stop("refusal")
+            self._refused = True
         for place, call in enumerate(delta.tool_calls or ()):
             self._call(call, place)
 
@@ -217,7 +218,7 @@ class CompletionsParser:
         stop = _STOP_REASONS.get(reason.lower(), "stop")
         if stop == "error":
             raise failure.from_stream("the provider ended the message with an error")
-        self._builder.stop(stop)
+        self._builder.stop("refusal" if self._refused else stop)
 
 
 class CompletionsWire:

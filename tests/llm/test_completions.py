@@ -1,0 +1,395 @@
+"""What is particular to chat completions: the habits of the many servers that speak them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from marvin_agent.errors import ConfigError, ContextOverflowError, OverloadedError, ProtocolError, ProviderError
+from marvin_agent.llm.builder import Builder
+from marvin_agent.llm.values import Credentials, Model, Request, ServerSentEvent, StreamOptions, ToolSpec
+from marvin_agent.llm.wire import wire_for
+from marvin_agent.messages import (
+    AssistantMessage,
+    Image,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    raw,
+    user,
+)
+
+WIRE = wire_for("openai-completions")
+TOOL = ToolSpec(name="read", description="Read", parameters={"type": "object"})
+OPENAI = "https://api.openai.com/v1"
+LOCAL = "http://127.0.0.1:11434/v1"
+
+
+def model(base_url: str = LOCAL, **fields: Any) -> Model:
+    return Model(provider="p", id="m", api="openai-completions", base_url=base_url, **fields)
+
+
+def body(at: Model, *messages: Any, tools: tuple[ToolSpec, ...] = (), reasoning: Any = "off", **more: Any) -> dict:
+    options = StreamOptions(reasoning=reasoning, **more.pop("options", {}))
+    return WIRE.payload(
+        Request(model=at, system="Be brief.", messages=messages or (user("hi"),), tools=tools, options=options, **more)
+    )
+
+
+def read(*chunks: dict[str, Any] | str, end: bool = True) -> AssistantMessage:
+    builder = Builder(Request(model=model(), system="", messages=()))
+    parser = WIRE.parser(builder)
+    for chunk in chunks:
+        parser.feed(ServerSentEvent(event="message", data=chunk if isinstance(chunk, str) else json.dumps(chunk)))
+    if end:
+        parser.feed(ServerSentEvent(event="message", data="[DONE]"))
+    parser.finish()
+    return builder.message()
+
+
+def delta(finish: str | None = None, **fields: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": fields, "finish_reason": finish}]}
+
+
+def piece(name: str | None = None, arguments: Any = None, **fields: Any) -> dict[str, Any]:
+    return delta(tool_calls=[{**fields, "function": {"name": name, "arguments": arguments}}])
+
+
+def calls(message: AssistantMessage) -> list[tuple[str, Any]]:
+    return [(call.name, call.input) for call in message.tool_calls]
+
+
+# Bodies
+
+
+def test_openai_itself_gets_its_own_words():
+    ask = body(
+        model(OPENAI, reasoning=True),
+        tools=(TOOL,),
+        reasoning="high",
+        options={"max_tokens": 9, "temperature": 0.1, "stop": ("X",), "extra": {"seed": 1}},
+        cache_key="s",
+    )
+    assert ask["messages"][0] == {"role": "developer", "content": "Be brief."}
+    assert (ask["max_completion_tokens"], ask["store"], ask["prompt_cache_key"]) == (9, False, "s")
+    assert (ask["reasoning_effort"], ask["temperature"], ask["stop"], ask["seed"]) == ("high", 0.1, ["X"], 1)
+    assert ask["stream_options"] == {"include_usage": True}
+    assert ask["tools"][0]["function"] == {
+        "name": "read",
+        "description": "Read",
+        "parameters": {"type": "object"},
+        "strict": False,
+    }
+
+
+def test_an_unknown_server_gets_only_what_all_understand():
+    ask = body(model(), tools=(TOOL,), options={"max_tokens": 9}, cache_key="s")
+    assert set(ask) == {"model", "messages", "stream", "stream_options", "max_tokens", "tools"}
+    assert ask["messages"][0]["role"] == "system"
+    assert "strict" not in ask["tools"][0]["function"]
+
+
+def test_what_nobody_asked_for_is_left_to_the_server():
+    assert set(body(model())) == {"model", "messages", "stream", "stream_options"}
+
+
+@pytest.mark.parametrize(
+    ("base_url", "compat", "level", "fields"),
+    [
+        (LOCAL, {}, "medium", {"reasoning_effort": "medium"}),
+        (LOCAL, {}, "off", {}),
+        (LOCAL, {"supportsReasoningEffort": False}, "medium", {}),
+        (LOCAL, {"thinkingLevelMap": {"off": "none"}}, "off", {"reasoning_effort": "none"}),
+        (LOCAL, {"thinkingLevelMap": {"high": "default"}}, "high", {"reasoning_effort": "default"}),
+        ("https://openrouter.ai/api/v1", {}, "low", {"reasoning": {"effort": "low"}}),
+        ("https://openrouter.ai/api/v1", {}, "off", {"reasoning": {"effort": "none"}}),
+        ("https://api.z.ai/api/paas/v4", {}, "low", {"thinking": {"type": "enabled"}}),
+        ("https://api.z.ai/api/paas/v4", {}, "off", {"thinking": {"type": "disabled"}}),
+        ("https://api.deepseek.com", {}, "high", {"thinking": {"type": "enabled"}, "reasoning_effort": "high"}),
+        ("https://api.x.ai/v1", {}, "high", {}),
+        (LOCAL, {"thinkingFormat": "qwen"}, "low", {"enable_thinking": True}),
+        (LOCAL, {"thinkingFormat": "qwen-chat-template"}, "off", {"chat_template_kwargs": {"enable_thinking": False}}),
+    ],
+)
+def test_thinking_is_asked_for_in_the_servers_own_way(base_url: str, compat: dict, level: Any, fields: dict):
+    ask = body(model(base_url, reasoning=True, compat=compat), reasoning=level)
+    words = {"reasoning", "reasoning_effort", "thinking", "enable_thinking", "chat_template_kwargs"}
+    assert {name: ask[name] for name in words & set(ask)} == fields
+
+
+def test_compat_of_the_wrong_type_is_a_configuration_error():
+    with pytest.raises(ConfigError, match="maxTokensField"):
+        body(model(compat={"maxTokensField": "tokens"}))
+
+
+def test_images_of_results_follow_as_a_users_message():
+    at = model(input=("text", "image"))
+    said = AssistantMessage(
+        content=tuple(ToolCall(id=f"c{n}", name="read", arguments=raw({"n": n})) for n in (1, 2)),
+        api=at.api,
+        provider=at.provider,
+        model=at.id,
+        stop_reason="toolUse",
+    )
+    image = Image(data="AAAA", mime_type="image/png")
+    first = ToolResultMessage(tool_call_id="c1", tool_name="read", content=(image,), is_error=False)
+    second = ToolResultMessage(tool_call_id="c2", tool_name="read", content=(Text(text="x"),), is_error=False)
+    _, _, asked, one, two, images, last = body(at, user("go"), said, first, second, user("and?"))["messages"]
+    assert [call["id"] for call in asked["tool_calls"]] == ["c1", "c2"]
+    assert asked["content"] is None
+    assert (one["role"], one["tool_call_id"]) == ("tool", "c1")
+    assert "image" in one["content"]
+    assert two == {"role": "tool", "tool_call_id": "c2", "content": "x"}
+    assert images["content"][1] == {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    assert last == {"role": "user", "content": "and?"}
+
+
+def test_an_image_of_the_user_is_a_part():
+    parts = (Text(text="see"), Image(data="AAAA", mime_type="image/png"))
+    ask = body(model(input=("text", "image")), UserMessage(content=parts))
+    assert [part["type"] for part in ask["messages"][1]["content"]] == ["text", "image_url"]
+
+
+def thought(at: Model, field: str = "reasoning_content", *more: Any) -> AssistantMessage:
+    return AssistantMessage(
+        content=(Thinking(thinking="hm", thinking_signature=field), *(more or (Text(text="hi"),))),
+        api=at.api,
+        provider=at.provider,
+        model=at.id,
+        stop_reason="stop",
+    )
+
+
+def test_thinking_goes_back_in_the_field_in_which_it_came():
+    at = model(reasoning=True)
+    said = body(at, user("a"), thought(at, "reasoning"), user("b"))["messages"][2]
+    assert said == {"role": "assistant", "content": "hi", "reasoning": "hm"}
+
+
+def test_thinking_goes_back_as_text_where_the_server_takes_no_other():
+    at = model(reasoning=True, compat={"requiresThinkingAsText": True})
+    said = body(at, user("a"), thought(at), user("b"))["messages"][2]
+    assert said == {"role": "assistant", "content": "hm\n\nhi"}
+
+
+def test_a_server_that_wants_reasoning_on_every_message_gets_it():
+    at = model("https://api.deepseek.com", reasoning=True)
+    said = AssistantMessage(
+        content=(Text(text="hi"),), api=at.api, provider=at.provider, model=at.id, stop_reason="stop"
+    )
+    assert body(at, user("a"), said, user("b"))["messages"][2]["reasoning_content"] == ""
+
+
+def test_mistral_gets_names_short_ids_and_an_answer_after_results():
+    at = model("https://api.mistral.ai/v1", compat={"requiresMistralToolIds": True})
+    call = ToolCall(id="call_that_is_long", name="read")
+    said = AssistantMessage(content=(call,), api=at.api, provider=at.provider, model=at.id, stop_reason="toolUse")
+    done = ToolResultMessage(
+        tool_call_id="call_that_is_long", tool_name="read", content=(Text(text="x"),), is_error=False
+    )
+    ask = body(at, user("a"), said, done, user("b"))
+    _, _, asked, result, between, last = ask["messages"]
+    assert result["name"] == "read"
+    assert result["tool_call_id"] == asked["tool_calls"][0]["id"]
+    assert "stream_options" not in ask
+    assert (between["role"], last["role"]) == ("assistant", "user")
+
+
+def test_the_address_keeps_its_query_and_no_key_is_no_header():
+    ask = Request(model=model("http://127.0.0.1:1/v1/?v=2"), system="", messages=(user("x"),))
+    sent = WIRE.http_request(ask, Credentials(), WIRE.payload(ask))
+    assert sent.url == "http://127.0.0.1:1/v1/chat/completions?v=2"
+    assert "authorization" not in sent.headers
+
+
+# Answers
+
+
+def test_thinking_then_text_then_thinking_are_parts_of_their_own():
+    message = read(
+        delta(reasoning_content="a"),
+        delta(reasoning_content="b"),
+        delta(content="", reasoning_content=None),
+        delta(content="c"),
+        delta(reasoning="d"),
+        delta("stop"),
+    )
+    assert message.content == (
+        Thinking(thinking="ab", thinking_signature="reasoning_content"),
+        Text(text="c"),
+        Thinking(thinking="d", thinking_signature="reasoning"),
+    )
+
+
+def test_the_same_thinking_in_two_fields_counts_once():
+    assert read(delta("stop", reasoning_content="a", reasoning="a")).content == (
+        Thinking(thinking="a", thinking_signature="reasoning_content"),
+    )
+
+
+def test_content_in_pieces_with_types_is_read():
+    chunk = delta(
+        content=[{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "x"}]
+    )
+    assert read(chunk, delta("stop")).content == (Thinking(thinking="hm"), Text(text="x"))
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        # by index, as OpenAI does
+        (
+            piece("a", "", index=0, id="1"),
+            piece(None, '{"x"', index=0),
+            piece(None, ":1}", index=0),
+            piece("b", "", index=1, id="2"),
+            piece(None, '{"y":2}', index=1),
+        ),
+        # interleaved
+        (
+            piece("a", "", index=0, id="1"),
+            piece("b", "", index=1, id="2"),
+            piece(None, '{"x":', index=0),
+            piece(None, '{"y":', index=1),
+            piece(None, "1}", index=0),
+            piece(None, "2}", index=1),
+        ),
+        # the id and the name again with every piece
+        (
+            piece("a", '{"x"', index=0, id="1"),
+            piece("a", ":1}", index=0, id="1"),
+            piece("b", '{"y"', index=1, id="2"),
+            piece("b", ":2}", index=1, id="2"),
+        ),
+        # whole calls, each counted as the first
+        (piece("a", '{"x":1}', index=0, id="1"), piece("b", '{"y":2}', index=0, id="2")),
+        # whole calls without an id, each counted as the first
+        (piece("a", '{"x":1}', index=0), piece("b", '{"y":2}', index=0)),
+        (piece("a", '{"x":1}', index=0, id=""), piece("b", '{"y":2}', index=0, id="")),
+        # no index
+        (piece("a", '{"x":1}', id="1"), piece("b", '{"y":2}', id="2")),
+        (piece("a", "", id="1"), piece(None, '{"x":1}'), piece("b", "", id="2"), piece(None, '{"y":2}')),
+        # both in one chunk, without index or id, arguments as objects
+        (
+            delta(
+                tool_calls=[
+                    {"function": {"name": "a", "arguments": {"x": 1}}},
+                    {"function": {"name": "b", "arguments": {"y": 2}}},
+                ]
+            ),
+        ),
+    ],
+)
+def test_calls_however_they_are_counted(chunks: tuple[dict, ...]):
+    message = read(*chunks, delta("tool_calls"))
+    assert calls(message) == [("a", {"x": 1}), ("b", {"y": 2})]
+    assert len({call.id for call in message.tool_calls}) == 2
+    assert message.stop_reason == "toolUse"
+
+
+def test_a_call_of_the_same_tool_again_is_another_call():
+    message = read(piece("a", '{"x":1}', index=0), piece("a", '{"x":1}', index=0), delta("tool_calls"))
+    assert calls(message) == [("a", {"x": 1})] * 2
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        (delta(content="x"), {**delta("stop"), "usage": {"prompt_tokens": 10, "completion_tokens": 2}}),
+        (delta(content="x"), delta("stop"), {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2}}),
+        (
+            {**delta(content="x"), "usage": {"prompt_tokens": 10, "completion_tokens": 2}},
+            {**delta("stop"), "usage": None},
+        ),
+        (
+            delta(content="x"),
+            {
+                "choices": [
+                    {"delta": {}, "finish_reason": "stop", "usage": {"prompt_tokens": 10, "completion_tokens": 2}}
+                ]
+            },
+        ),
+    ],
+)
+def test_usage_wherever_it_stands(chunks: tuple[dict, ...]):
+    usage = read(*chunks).usage
+    assert usage is not None
+    assert (usage.input, usage.output, usage.total_tokens) == (10, 2, 12)
+
+
+@pytest.mark.parametrize(
+    "cached",
+    [
+        {"prompt_tokens_details": {"cached_tokens": 6}},
+        {"prompt_cache_hit_tokens": 6},
+        {"cached_tokens": 6, "prompt_tokens_details": None},
+    ],
+)
+def test_input_is_without_what_the_cache_gave_and_reasoning_is_not_added_twice(cached: dict):
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": 4}}
+    told = read(delta("stop", content="x"), {"choices": [], "usage": {**usage, **cached}}).usage
+    assert told is not None
+    assert (told.input, told.cache_read, told.output, told.total_tokens) == (4, 6, 5, 15)
+
+
+def test_no_usage_is_none():
+    assert read(delta("stop", content="x")).usage is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "ours"),
+    [("stop", "stop"), ("length", "length"), ("content_filter", "refusal"), ("STOP", "stop"), ("new", "stop")],
+)
+def test_stop_reasons(reason: str, ours: str):
+    assert read(delta(reason, content="x")).stop_reason == ours
+
+
+def test_a_refusal_is_text_and_says_so():
+    message = read(delta(refusal="No."), delta("stop"))
+    assert message.text == "No."
+    assert message.stop_reason == "refusal"
+
+
+def test_chunks_that_lack_everything_are_nothing():
+    chunks = ({}, {"choices": None}, {"choices": [{}]}, {"choices": [{"delta": None}]}, delta(tool_calls=None), "  ")
+    assert read(*chunks, delta("stop", content="x")).text == "x"
+
+
+def test_characters_cut_in_two_by_the_server_are_joined():
+    half = '{"choices":[{"delta":{"content":"%s"}}]}'
+    assert read(half % "\\ud83d", half % "\\ude00").text == "\U0001f600"
+
+
+@pytest.mark.parametrize("end", [delta("stop"), "[DONE]"])
+def test_a_finish_reason_or_done_is_an_end(end: dict | str):
+    assert read(delta(content="x"), end, end=False).text == "x"
+
+
+def test_neither_is_none():
+    with pytest.raises(ProtocolError, match="without an end"):
+        read(delta(content="x"), end=False)
+
+
+def test_a_message_cut_off_by_length_marks_the_call_that_is_not_whole():
+    message = read(piece("a", '{"x":', index=0, id="1"), delta("length"))
+    assert message.stop_reason == "length"
+    assert message.tool_calls[0].malformed == '{"x":'
+
+
+@pytest.mark.parametrize(
+    ("chunk", "kind"),
+    [
+        ({"error": {"message": "Overloaded", "code": 503}}, OverloadedError),
+        ({"error": {"message": "maximum context length is 8192 tokens", "code": 400}}, ContextOverflowError),
+        ({"error": "something broke"}, ProviderError),
+        (delta("error"), ProviderError),
+        ("{", ProtocolError),
+        ("[]", ProtocolError),
+        ("[" * 100_000, ProtocolError),
+    ],
+)
+def test_errors_in_the_stream(chunk: Any, kind: type[Exception]):
+    with pytest.raises(kind):
+        read(chunk)
