@@ -282,6 +282,8 @@ def test_words_are_not_masked(text: str):
     [
         ("https://api.example.com/v1?key=x", "api.example.com:443"),
         ("http://user:secret@127.0.0.1:8080/x", "127.0.0.1:8080"),
+        ("http://[::1]:8080/x", "[::1]:8080"),
+        ("https://host?key=a@b", "host:443"),
         ("nonsense", "an address without a host"),
         ("http://host:port/", "an address that is not valid"),
     ],

@@ -1,6 +1,6 @@
 """One assistant message while it streams: wires push pieces in, `drain` gives what is new, `message` the whole."""
 
-import secrets
+import os
 from collections.abc import Hashable
 from typing import Any, Literal
 
@@ -241,7 +241,7 @@ class Builder:
 
 
 def _new_id() -> str:
-    return f"call_{secrets.token_hex(12)}"
+    return f"call_{os.urandom(12).hex()}"
 
 
 def _arguments(text: str) -> tuple[Raw, str | None]:
