@@ -1,0 +1,37 @@
+"""docs/models.md says what is."""
+
+import re
+from pathlib import Path
+
+from marvin_agent.llm.catalog import Catalog
+from marvin_agent.llm.custom import load_custom
+from marvin_agent.llm.providers import VARIABLES
+
+PAGE = (Path(__file__).parent.parent / "docs" / "models.md").read_text()
+
+
+def test_the_example_of_models_json_is_valid_and_gives_its_models(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    path = tmp_path / "models.json"
+    path.write_text(example)
+    catalog = Catalog.load(custom=load_custom(str(path)))
+    assert catalog.find("ollama/qwen3:8b").context_window == 32768
+    assert catalog.find("company/large").images
+    assert catalog.find("openai/gpt-5").base_url == "https://proxy.company.example/v1"
+
+
+def test_the_table_of_variables_is_the_one_in_use() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`[A-Z_]+`(?:, )?)+) \|$", PAGE, re.MULTILINE)
+    assert {name: tuple(re.findall(r"[A-Z_]+", variables)) for name, variables in rows} == VARIABLES
+
+
+def test_the_names_in_the_first_table_are_found() -> None:
+    catalog = Catalog.load()
+    table = PAGE.partition("## Naming a model")[2].partition("When several")[0]
+    names = [
+        name for row in re.findall(r"^\| (`.*`) \|", table, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)
+    ]
+    assert "opus,gpt-5.5" in names
+    for name in names:
+        if name != "local":
+            assert catalog.find_list(name), name
