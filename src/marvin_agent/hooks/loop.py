@@ -16,6 +16,9 @@ from marvin_agent.hooks.registry import Hook
 T = TypeVar("T")
 Report = Callable[[BaseException, Hook | None], None]
 
+LAST_MOMENT = 0.2
+"""Seconds that hooks have to end when the program does."""
+
 owner: contextvars.ContextVar[Hook | None] = contextvars.ContextVar("marvin_hook", default=None)
 """The hook that this task or worker thread runs for; tasks that a handler starts inherit it."""
 
@@ -42,6 +45,20 @@ class HookLoop:
             except BaseException as exit_of_a_hook:
                 # SystemExit and KeyboardInterrupt leave run_forever; what else is due runs when it is entered again.
                 self._report(exit_of_a_hook, None)
+        self._end()
+
+    def _end(self) -> None:
+        """Cancel what is left, give it a moment, close the loop. What does not end is left to the end of the process."""
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        try:
+            if tasks:
+                self.loop.run_until_complete(asyncio.wait(tasks, timeout=LAST_MOMENT))
+            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            self.loop.close()
+        except BaseException as exit_of_a_hook:
+            self._report(exit_of_a_hook, None)
 
     def _make_task(
         self, loop: asyncio.AbstractEventLoop, coroutine: Any, context: contextvars.Context | None = None
@@ -113,11 +130,12 @@ class HookLoop:
         self._idle.append(worker)
 
     def stop(self) -> None:
-        """End the loop without waiting for anything on it."""
+        """End the loop. A hook that blocks it is waited for no longer than a moment: the thread is a daemon."""
         self._stopping = True
         self.post(self.loop.stop)
         for worker in self._idle:
             worker.end()
+        self.thread.join(LAST_MOMENT)
 
 
 class _Job:
