@@ -36,7 +36,7 @@ def living(command: str, state: str = "") -> list[str]:
 async def wait_for(condition: Callable[[], object], seconds: float = 10) -> None:
     """Until the condition holds."""
     async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110
+        while not condition():
             await asyncio.sleep(0.01)
 
 

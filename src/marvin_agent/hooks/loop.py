@@ -48,7 +48,7 @@ class HookLoop:
         self._end()
 
     def _end(self) -> None:
-        """Cancel what is left, give it a moment, close the loop. What does not end is left to the end of the process."""
+        """Cancel what is left, give it a moment, close the loop. What does not end then ends with the process."""
         tasks = asyncio.all_tasks(self.loop)
         for task in tasks:
             task.cancel()

@@ -1,6 +1,5 @@
 """An engine whose model follows a script: real loop, real tools, real hooks, no network. For tests."""
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -117,7 +116,7 @@ class ScriptedEngine:
         self._auto = auto
         work = directory / "work"
         work.mkdir(exist_ok=True)
-        chosen = tools if tools is not None else builtin_tools(LoginEnvironment(dict(os.environ), shell="/bin/sh"))
+        chosen = tools if tools is not None else builtin_tools(LoginEnvironment())
         sessions = str(directory / "sessions")
         self._setup = Setup(
             mode=mode,
