@@ -12,10 +12,13 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
 def nearest_names(word: str, names: Iterable[str], *, count: int = 3) -> list[str]:
     """The most similar names, best first; empty when none is similar."""
     wanted = _fold(word)
-    scored = []
+    if not wanted:
+        return []
+    scored: list[tuple[float, str]] = []
     for name in names:
         folded = _fold(name)
-        distance = 0.5 if folded in wanted or wanted in folded else _distance(wanted, folded)
+        part = folded != wanted and bool(folded) and (folded in wanted or wanted in folded)
+        distance = 0.5 if part else _distance(wanted, folded)
         if distance <= max(1, max(len(wanted), len(folded)) // 3):
             scored.append((distance, name))
     return [name for _, name in sorted(scored)[:count]]

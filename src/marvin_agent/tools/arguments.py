@@ -42,17 +42,11 @@ class WrongValue(Exception):
 
 def convert(value: Any, annotation: Any) -> Any:
     """A value from a model as the type asks; lax where the meaning is plain (`"5"` is a number, a list may be text)."""
-    plain = without_none(annotation)
-    if isinstance(plain, type) is False and get_origin(plain) is Annotated:
-        plain = get_args(plain)[0]
-    origin = get_origin(plain)
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{") and not _takes_text(plain):
-        try:
-            value = msgspec.json.decode(value)
-        except msgspec.DecodeError:
-            pass
-    if origin is list and isinstance(value, list):
+    plain = _bare(annotation)
+    value = _unquoted(value, plain)
+    if get_origin(plain) is list and isinstance(value, list):
         (item_type,) = get_args(plain)
+        value = [_unquoted(item, _bare(item_type)) for item in value]
         problems: list[str] = []
         for index, item in enumerate(value):
             try:
@@ -64,11 +58,28 @@ def convert(value: Any, annotation: Any) -> Any:
     try:
         return msgspec.convert(value, annotation, strict=False)
     except msgspec.ValidationError as error:
+        if get_origin(plain) is Literal:
+            options = ", ".join(map(repr, get_args(plain)))
+            raise WrongValue([f": {value!r} is not one of {options}"]) from error
         raise WrongValue([_place_first(str(error))]) from error
 
 
-def _takes_text(annotation: Any) -> bool:
-    return any(option is str or option is Any or get_origin(option) is Literal for option in (options_of(annotation)))
+def _bare(annotation: Any) -> Any:
+    """The type without `None` and without constraints."""
+    plain = without_none(annotation)
+    return without_none(get_args(plain)[0]) if get_origin(plain) is Annotated else plain
+
+
+def _unquoted(value: Any, plain: Any) -> Any:
+    """Some models write a list or an object as the text of its JSON; that is decoded where no text is wanted."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    if any(option is str or option is Any or get_origin(option) is Literal for option in options_of(plain)):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return value
 
 
 def _place_first(text: str) -> str:

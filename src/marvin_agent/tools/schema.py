@@ -250,23 +250,45 @@ def camel(name: str) -> str:
 def parse_docstring(text: str) -> tuple[str, dict[str, str]]:
     """A docstring as a description, and what its `Args:` section says of each parameter."""
     description: list[str] = []
-    parameters: dict[str, str] = {}
-    margin = entry = None
-    name = ""
+    section: list[tuple[int, str]] = []
+    margin: int | None = None
     for line in text.strip().split("\n"):
         words = line.strip()
         indent = len(line) - len(line.lstrip())
-        if margin is None and words == "Args:":
+        if margin is not None and words and indent <= margin:
+            margin = None
+        if words == "Args:":
             margin = indent
-        elif margin is None or (words and indent <= margin):
-            margin = -1 if margin is not None else None
+        elif margin is None:
             description.append(words)
         elif words:
-            entry = indent if entry is None else entry
-            head, colon, rest = words.partition(":")
-            if indent <= entry and colon:
-                name = head.partition("(")[0].strip()
-                parameters[name] = rest.strip()
-            elif name:
-                parameters[name] += " " + words
-    return "\n".join(description).strip(), parameters
+            section.append((indent, words))
+    return _reflowed(description), _described(section)
+
+
+def _described(section: list[tuple[int, str]]) -> dict[str, str]:
+    """Of `name: text` or `name (type): text`; what is indented more goes on."""
+    parameters: dict[str, str] = {}
+    outermost = min((indent for indent, _ in section), default=0)
+    name = ""
+    for indent, words in section:
+        if indent > outermost:
+            parameters[name] += f" {words}"
+            continue
+        head, _, rest = words.partition(":")
+        name = head.partition("(")[0].strip()
+        parameters[name] = rest.strip()
+    return parameters
+
+
+def _reflowed(lines: list[str]) -> str:
+    """Lines that were broken to fit a source file, joined again; paragraphs and lists stay."""
+    text = ""
+    for line in lines:
+        if not line:
+            text = text.rstrip("\n") + "\n\n"
+        elif line.startswith(("- ", "* ")):
+            text = (text if text.endswith("\n") else text + "\n") + line
+        else:
+            text += line if not text or text.endswith("\n") else f" {line}"
+    return text.strip()

@@ -1,7 +1,18 @@
 """The JSON Schema of a Python type, for what a tool's function can ask of a model."""
 
 import types
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 import msgspec
 
@@ -25,6 +36,8 @@ def type_schema(annotation: Any) -> dict[str, Any]:
     if annotation in _PLAIN:
         return {"type": _PLAIN[annotation]}
     origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (Required, NotRequired):
+        return type_schema(args[0])
     if origin is Annotated:
         return _annotated_schema(args)
     if origin in (Union, types.UnionType):
