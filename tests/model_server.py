@@ -45,7 +45,7 @@ class Exchange:
 
     async def answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         await self.begin(
-            status, {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
+            status, {"content-type": "application/json", **(headers or {}), "content-length": str(len(body))}
         )
         await self.write(body)
 

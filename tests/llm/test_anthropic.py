@@ -159,6 +159,20 @@ def test_a_model_whose_map_has_xhigh_gets_the_larger_budget():
     assert WIRE.payload(request(at, reasoning="xhigh"))["thinking"]["budget_tokens"] == 32_768
 
 
+def test_thinking_does_not_begin_in_the_middle_of_a_turn():
+    at = model()
+    call = ToolCall(id="t1", name="read")
+    thought = Thinking(thinking="hm", thinking_signature="sig")
+    result = ToolResultMessage(tool_call_id="t1", tool_name="read", content=(Text(text="x"),), is_error=False)
+
+    def thinking_after(*parts: Any) -> str:
+        said = AssistantMessage(content=parts, api=at.api, provider=at.provider, model=at.id, stop_reason="toolUse")
+        return WIRE.payload(request(at, user("go"), said, result, reasoning="low"))["thinking"]["type"]
+
+    assert thinking_after(call) == "disabled"
+    assert thinking_after(thought, call) == "enabled"
+
+
 @pytest.mark.parametrize(
     ("name", "compat", "level", "effort"),
     [

@@ -307,6 +307,44 @@ async def test_a_server_that_does_not_stream_is_understood():
     assert events[-1].message.text == "whole"
 
 
+async def test_an_event_stream_that_is_called_json_is_understood():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.answer(200, completions({"content": "x"}))
+
+    async with serving(handler) as server:
+        events = await run(server.request())
+    assert isinstance(events[-1], Finished)
+    assert events[-1].message.text == "x"
+
+
+async def test_a_web_page_says_that_the_address_is_wrong():
+    async def handler(exchange: Exchange) -> None:
+        await exchange.answer(200, b"<html>Welcome</html>", {"content-type": "text/html; charset=utf-8"})
+
+    async with serving(handler) as server:
+        with pytest.raises(ProtocolError, match="web page") as caught:
+            await run(server.request())
+    assert "base URL" in caught.value.show()
+
+
+async def test_an_error_without_an_end_is_read_only_so_far():
+    dropped = asyncio.Event()
+
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin(500, {"content-type": "text/plain"})
+        try:
+            while True:
+                await exchange.write(b"x" * 65_536)
+        except ConnectionError:
+            dropped.set()
+
+    async with serving(handler) as server:
+        with pytest.raises(OverloadedError) as caught:
+            await run(server.request())
+        await asyncio.wait_for(dropped.wait(), 5)
+    assert len(caught.value.message) < 3_000
+
+
 async def test_the_payload_can_be_replaced_and_half_characters_in_it_are_cleaned():
     async def handler(exchange: Exchange) -> None:
         await exchange.begin()

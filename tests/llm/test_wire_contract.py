@@ -317,7 +317,7 @@ async def test_a_key_that_the_server_quotes_is_not_shown(adapter: Adapter) -> No
 
 @every_wire
 async def test_settings_reach_the_body_and_the_extra_ones_win(adapter: Adapter) -> None:
-    options = StreamOptions(temperature=0.25, max_tokens=321, reasoning="high", extra={"vendor_option": [1]})
+    options = StreamOptions(temperature=0.25, max_tokens=321, extra={"vendor_option": [1]})
     body = payload(adapter, options=options)
     assert body["vendor_option"] == [1]
     sent = json.dumps(body)

@@ -294,4 +294,4 @@ class Gemini:
         return next(part["thoughtSignature"] for part in parts if part.get("thought"))
 
 
-ADAPTERS: tuple[Adapter, ...] = (Completions(), Responses(), Gemini())
+ADAPTERS: tuple[Adapter, ...] = (Messages(), Completions(), Responses(), Gemini())

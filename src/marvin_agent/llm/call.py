@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping
 
 import msgspec
 
-from marvin_agent.errors import ProviderError
+from marvin_agent.errors import ProtocolError, ProviderError
 from marvin_agent.llm.builder import Builder
 from marvin_agent.llm.secrecy import mask
 from marvin_agent.llm.sse import EventStream
@@ -82,7 +82,12 @@ def request_id(headers: Mapping[str, str]) -> str | None:
 
 async def _server_events(response: Response) -> AsyncGenerator[list[ServerSentEvent], None]:
     """The events of each piece that arrives. A body that is plain JSON, from a server that does not stream, is one."""
-    if response.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json":
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "text/html":
+        raise ProtocolError(
+            "the server answered with a web page", hint="Check the model's base URL: many end in `/v1`."
+        )
+    if kind == "application/json":
         body = b"".join([chunk async for chunk in response.chunks()])
         if body.lstrip()[:5] != b"data:":
             yield [ServerSentEvent(event="message", data=body.decode("utf-8", "replace"))]

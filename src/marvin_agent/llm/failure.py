@@ -46,7 +46,7 @@ _REFUSED = (
 _NO_MODEL = (
     r"model[ _](?:not[ _]found|does not exist|is not (?:found|supported|available))|unknown model|no such model"
     r"|(?:invalid|unsupported) model|model `?[^`\s]+`? (?:does not exist|not found)|model .{1,80} not found"
-    r"|not a valid model|no endpoints found"
+    r"|not a valid model|no endpoints found|unexpected endpoint"
 )
 _KEY = (
     r"(?:invalid|incorrect|missing|expired|no) (?:x-)?api[ _-]?key|api[ _]?key (?:not valid|is invalid|expired)"
@@ -259,7 +259,7 @@ def _kind_of_words(said: _Said) -> type[ProviderError] | None:
 
 
 _HINTS: dict[type[ProviderError], str] = {
-    AuthenticationError: "Check the key: `marvin login PROVIDER` stores a new one.",
+    AuthenticationError: "Check the key: `marvin login {provider}` stores a new one.",
     AccessError: "The provider does not let this key do this: check the account's rights, plan and credit.",
     ModelNotFoundError: "Check the model's name and base URL: `marvin models` lists what is known.",
     ContextOverflowError: "The conversation is too long for this model: `/compact` shortens it.",
@@ -277,5 +277,5 @@ def _error(
         provider=provider,
         status=status,
         retry_after=wait if kind.retryable else None,
-        hint=_HINTS.get(kind),
+        hint=_HINTS.get(kind, "").replace("{provider}", provider or "PROVIDER") or None,
     )

@@ -27,11 +27,10 @@ def clamp(model: Model, level: ThinkingLevel) -> tuple[ThinkingLevel, str | None
     if not model.reasoning:
         return "off", f"{model.ref} does not think; thinking {level} is off"
     rank = THINKING_LEVELS.index(level)
+    thinking = [candidate for candidate in levels if candidate != "off"]
+    lower = [candidate for candidate in thinking if THINKING_LEVELS.index(candidate) < rank]
     # The nearest one below, so that nobody pays for more than was asked; else the least there is.
-    below = [candidate for candidate in levels if THINKING_LEVELS.index(candidate) < rank]
-    thinking_below = [candidate for candidate in below if candidate != "off"]
-    above = [candidate for candidate in levels if THINKING_LEVELS.index(candidate) > rank]
-    chosen = (thinking_below or below)[-1] if thinking_below or (below and not above) else (above or below)[0]
+    chosen = lower[-1] if lower else thinking[0] if thinking else "off"
     return chosen, f"{model.ref} has no thinking level {level}; using {chosen}"
 
 

@@ -37,7 +37,7 @@ def body(request: Request) -> dict[str, Any]:
     if options.stop:
         payload["stop_sequences"] = list(options.stop)
     level, _ = clamp(model, options.reasoning)
-    if level != "off":
+    if level != "off" and (is_adaptive(model) or _may_think(payload["messages"])):
         _think(payload, model, level)
     else:
         if model.reasoning:
@@ -51,6 +51,14 @@ def body(request: Request) -> dict[str, Any]:
 def is_adaptive(model: Model) -> bool:
     """Whether the model takes an effort in place of a budget; `compat.adaptiveThinking` says so for other names."""
     return bool(model.compat.get("adaptiveThinking", _ADAPTIVE.search(model.id) is not None))
+
+
+def _may_think(messages: list[dict[str, Any]]) -> bool:
+    """Whether a budget is allowed: between a call and what follows its result not, if the call was made without
+    thinking (by another model, or before the level was raised)."""
+    if len(messages) < 2 or messages[-1]["content"][0]["type"] != "tool_result":
+        return True
+    return messages[-2]["content"][0]["type"] in ("thinking", "redacted_thinking")
 
 
 def _think(payload: dict[str, Any], model: Model, level: ThinkingLevel) -> None:

@@ -1,0 +1,58 @@
+"""Which thinking levels a model has."""
+
+from typing import Any
+
+import pytest
+
+from marvin_agent.llm.thinking import clamp, provider_name, supported
+from marvin_agent.llm.values import Model
+
+
+def model(names: dict[str, Any] | None = None, *, reasoning: bool = True) -> Model:
+    compat = {} if names is None else {"thinkingLevelMap": names}
+    return Model(provider="p", id="m", api="openai-responses", base_url="http://x", reasoning=reasoning, compat=compat)
+
+
+@pytest.mark.parametrize(
+    ("names", "levels"),
+    [
+        (None, ("off", "minimal", "low", "medium", "high")),
+        ({"xhigh": "max"}, ("off", "minimal", "low", "medium", "high", "xhigh")),
+        ({"off": None}, ("minimal", "low", "medium", "high")),
+        ({"minimal": None, "low": None, "medium": None, "high": "default"}, ("off", "high")),
+    ],
+)
+def test_the_levels_of_a_model(names: dict[str, Any] | None, levels: tuple[str, ...]):
+    assert supported(model(names)) == levels
+
+
+@pytest.mark.parametrize(
+    ("names", "asked", "given"),
+    [
+        (None, "medium", "medium"),
+        (None, "off", "off"),
+        (None, "xhigh", "high"),
+        ({"off": None}, "off", "minimal"),
+        ({"low": None}, "low", "minimal"),
+        ({"minimal": None, "low": None, "medium": None}, "low", "high"),
+        ({"minimal": None}, "minimal", "low"),
+        ({"medium": None, "high": None}, "high", "low"),
+    ],
+)
+def test_a_level_that_is_not_there_becomes_the_nearest_that_thinks(names: Any, asked: Any, given: str):
+    level, notice = clamp(model(names), asked)
+    assert level == given
+    assert (notice is None) == (asked == given)
+    if notice:
+        assert asked in notice
+        assert given in notice
+
+
+def test_a_model_that_does_not_think_is_told_of():
+    assert clamp(model(reasoning=False), "high") == ("off", "p/m does not think; thinking high is off")
+    assert clamp(model(reasoning=False), "off") == ("off", None)
+
+
+def test_the_providers_own_name_is_used():
+    assert provider_name(model({"xhigh": "max"}), "xhigh") == "max"
+    assert provider_name(model(), "high") == "high"
