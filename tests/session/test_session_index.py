@@ -8,7 +8,9 @@ import pytest
 
 from marvin_agent.errors import SessionError
 from marvin_agent.messages import AssistantMessage, HookMessage, Text, raw, user
-from marvin_agent.session.index import find_session, latest, list_sessions, remove_session
+from marvin_agent.session.index import find_session, latest, list_sessions
+from marvin_agent.session.layout import files_directory
+from marvin_agent.session.removal import remove_session
 from marvin_agent.session.store import Session
 
 
@@ -147,10 +149,13 @@ def test_what_is_not_found_is_an_error_that_says_where_to_look(root):
         assert "sessions list" in caught.value.show()
 
 
-def test_removing_takes_the_backups_along_and_refuses_an_open_session(root):
+def test_removing_takes_backups_and_outputs_along_and_refuses_an_open_session(root):
     session = made(root, "/a", "hello")
     other = made(root, "/a", "stays")
     Path(session.path + ".v3.bak").write_text("old")
+    files = Path(files_directory(session.path))
+    files.mkdir()
+    (files / "output.txt").write_text("long")
     holder = Session.open(session.path)
     with pytest.raises(SessionError, match="already open in this process"):
         remove_session(session.path)

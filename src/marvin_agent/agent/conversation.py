@@ -13,6 +13,7 @@ from marvin_agent.errors import MarvinError, Refused, SessionError
 from marvin_agent.hooks import events as h
 from marvin_agent.llm.values import Model, ThinkingLevel
 from marvin_agent.messages import AssistantMessage, HookMessage, Message, Usage
+from marvin_agent.session.layout import files_directory
 from marvin_agent.session.store import Session
 from marvin_agent.tools.files import SeenFiles
 
@@ -35,7 +36,7 @@ class Conversation:
     def scratch(self) -> Path:
         """Where large outputs go: beside the session, for its owner alone."""
         base = self.session.path
-        path = Path(f"{base.removesuffix('.jsonl')}.files" if base else f"{self._setup.config_dir}/scratch")
+        path = Path(files_directory(base) if base else f"{self._setup.config_dir}/scratch")
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         return path
 

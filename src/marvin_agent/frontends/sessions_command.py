@@ -13,8 +13,9 @@ from marvin_agent.errors import SessionError, UsageError
 from marvin_agent.frontends.session_transcript import transcript
 from marvin_agent.messages import encode
 from marvin_agent.session.entries import Entry, UnreadEntry, encode_line
-from marvin_agent.session.index import SessionInfo, find_session, latest, list_sessions, remove_session
+from marvin_agent.session.index import SessionInfo, find_session, latest, list_sessions
 from marvin_agent.session.read import StoredSession
+from marvin_agent.session.removal import remove_session
 from marvin_agent.text import one_line, printable
 
 

@@ -9,8 +9,6 @@ from marvin_agent.session.document import parse_header
 from marvin_agent.session.entries import UNREADABLE, InfoEntry, MessageEntry, StoredEntry
 from marvin_agent.session.foreign import adopt_entry, mend_text
 from marvin_agent.session.layout import SUFFIX, id_in_name, project_of, project_slug
-from marvin_agent.session.lock import WriterLock
-from marvin_agent.session.migration import backups
 
 _SHOWN_WHEN_AMBIGUOUS = 10
 
@@ -86,23 +84,6 @@ def describe(path: str) -> SessionInfo:
         created=header.timestamp,
         modified=state.st_mtime_ns // 1_000_000,
     )
-
-
-def remove_session(path: str) -> None:
-    """Delete a session with all that lies beside it. Raises SessionError while a process has it open."""
-    lock = WriterLock(path)
-    try:
-        lock.acquire()
-        for file in (*backups(path), path):
-            os.unlink(file)
-    except OSError as error:
-        raise SessionError(f"Cannot remove {error.filename or path}: {error.strerror}") from error
-    finally:
-        lock.release()
-    try:
-        os.rmdir(os.path.dirname(path))
-    except OSError:
-        pass  # other sessions are in it
 
 
 # Lines begin like this in our files and, written by JSON.stringify, in those of pi and the original marvin.

@@ -31,6 +31,11 @@ def session_path(root: str, cwd: str, session_id: str, timestamp: str) -> str:
     return os.path.join(root, project_slug(cwd), f"{time}_{session_id}{SUFFIX}")
 
 
+def files_directory(path: str) -> str:
+    """Where what belongs to a session but is too large for it is kept, beside its file."""
+    return path.removesuffix(SUFFIX) + ".files"
+
+
 def id_in_name(path: str) -> str:
     """The session id in a file's name."""
     return os.path.basename(path).removesuffix(SUFFIX).rpartition("_")[2]
