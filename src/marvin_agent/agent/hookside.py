@@ -18,6 +18,7 @@ from marvin_agent.hooks.payload import Mode
 from marvin_agent.llm.values import THINKING_LEVELS, Model
 from marvin_agent.messages import Usage, UserPart, text_of, user
 from marvin_agent.processes import execute
+from marvin_agent.session.read import SessionReader
 from marvin_agent.tools.schema import tool_from_function
 
 if TYPE_CHECKING:
@@ -118,8 +119,9 @@ class HookSide:
         return self._engine.setup.interface
 
     @property
-    def sessions(self) -> Any:
-        return self._engine.session
+    def sessions(self) -> SessionReader:
+        # A reader, never the session itself: hooks write through `append_entry` and `send_message` alone.
+        return SessionReader(lambda: self._engine.session, self._engine.setup.sessions_dir)
 
     def is_idle(self) -> bool:
         return self._engine.is_idle
