@@ -14,7 +14,8 @@ JOIN_BEYOND = 64
 class Subscription:
     """One reader's view of the channel."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, deltas: bool) -> None:
+        self.deltas = deltas
         self._waiting: deque[EngineEvent] = deque()
         self._news = asyncio.Event()
         self._closed = False
@@ -49,8 +50,14 @@ class Outlet:
     def __init__(self) -> None:
         self._readers: list[Subscription] = []
 
-    def subscribe(self) -> Subscription:
-        reader = Subscription()
+    @property
+    def wants_deltas(self) -> bool:
+        """Whether anybody shows messages while they grow."""
+        return any(reader.deltas for reader in self._readers)
+
+    def subscribe(self, *, deltas: bool = True) -> Subscription:
+        """Begin to read. Who does not show messages while they grow says so: then nobody builds the deltas."""
+        reader = Subscription(deltas=deltas)
         self._readers.append(reader)
         return reader
 

@@ -117,7 +117,8 @@ class Caller:
         self._live = call
         outlet, points, visible = self._outlet, self._points, ask.visible
         updates = points.heard(h.MessageUpdate)
-        async for event in call.events():
+        shown = visible and outlet.wants_deltas
+        async for event in call.events(deltas=shown or updates):
             match event:
                 case Finished(message=message):
                     return message
@@ -126,7 +127,7 @@ class Caller:
                     if visible:
                         self._started(call)
                 case delta:
-                    if visible:
+                    if shown:
                         outlet.emit(MessageGrew(delta=delta))
                     if updates:
                         self._tell_update(delta, call)

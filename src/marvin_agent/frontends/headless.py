@@ -46,7 +46,8 @@ class Run:
         engine = await start_engine(self.options, self.places, mode=mode, interface=interface, notify=self._notify)
         self._engine = engine
         self._catch_signals()
-        reader = engine.outlet.subscribe()
+        streams = self.output == "stream-json" or self.progress.streams
+        reader = engine.outlet.subscribe(deltas=streams)
         rendering = asyncio.ensure_future(self._render(reader.events(), engine))
         try:
             await engine.start()

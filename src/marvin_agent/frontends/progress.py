@@ -15,14 +15,14 @@ class Progress:
     """Renders events as they come. `stream`: stdout is a terminal, so the answer is shown while it is written."""
 
     def __init__(self, *, stream: bool) -> None:
-        self._stream = stream
+        self.streams = stream
         self._colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
         self._open_line = False
         self._subjects: dict[str, str] = {}
 
     def show(self, event: out.EngineEvent) -> None:
         match event:
-            case out.MessageGrew(delta=TextDelta(text=text)) if self._stream:
+            case out.MessageGrew(delta=TextDelta(text=text)) if self.streams:
                 sys.stdout.write(text)
                 sys.stdout.flush()
                 self._open_line = not text.endswith("\n")
@@ -48,7 +48,7 @@ class Progress:
 
     def finish(self, answer: AssistantMessage | None) -> None:
         """The final answer, where it was not streamed."""
-        if self._stream or answer is None:
+        if self.streams or answer is None:
             return
         text = "".join(part.text for part in answer.content if isinstance(part, Text))
         if text:

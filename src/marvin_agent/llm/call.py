@@ -29,9 +29,9 @@ class ModelCall:
         self._builder = Builder(request)
         self.payload = _sendable(self._wire.payload(request))
 
-    async def events(self) -> AsyncGenerator[StreamEvent, None]:
-        """One Responded, then deltas as they come, then one Finished. Raises ProviderError. Closing it, or cancelling
-        the task, drops the connection."""
+    async def events(self, *, deltas: bool = True) -> AsyncGenerator[StreamEvent, None]:
+        """One Responded, then deltas as they come (if wanted), then one Finished. Raises ProviderError. Closing it, or
+        cancelling the task, drops the connection."""
         try:
             request = self._wire.http_request(self.request, self.credentials, _sendable(self.payload))
             async with self.transport.send(request) as response:
@@ -43,12 +43,13 @@ class ModelCall:
                 async for events in _server_events(response):
                     for event in events:
                         parser.feed(event)
-                    for delta in self._builder.drain():
-                        yield delta
+                    if deltas:
+                        for delta in self._builder.drain():
+                            yield delta
                 parser.finish()
         except ProviderError as error:
             raise self._told(error) from None
-        for delta in self._builder.drain():
+        for delta in self._builder.drain() if deltas else ():
             yield delta
         yield Finished(message=self._builder.message())
 

@@ -147,6 +147,7 @@ class ScriptedEngine:
             emit(event)
 
         engine.outlet.emit = keep  # type: ignore[method-assign]
+        engine.outlet.subscribe()  # somebody who wants the deltas
         if not self._auto:
             await engine.hooks.load_setup(permissions.setup, "permissions")
         for name, setup in self._hooks.items():
