@@ -283,6 +283,13 @@ def test_before_trust_a_project_may_only_take_tools_away(home: Home) -> None:
     assert home.load().tools == ("bash",)
 
 
+def test_a_file_that_is_global_and_the_projects_is_the_global_one(home: Home) -> None:
+    write(home.project_file, {"permissions": {"mode": "edits"}})
+    home.file.symlink_to(home.project_file)
+    config = home.load()
+    assert (config.permissions.mode, config.notices) == ("edits", ())
+
+
 def test_no_tools_is_not_the_same_as_all_tools(home: Home) -> None:
     write(home.file, {"tools": []})
     assert home.load().tools == ()

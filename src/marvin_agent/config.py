@@ -114,7 +114,9 @@ def _read_files(places: Places, trusted: bool, notices: list[str]) -> Iterator[L
         if not errors:
             above = document.value
             yield Layer(document.path, _with_absolute_paths(document.value, os.path.dirname(document.path)), document)
-    if project := _read(places.project_config_file, errors):
+    # Who keeps his configuration in ~/.marvin and works in his home has one file, not two.
+    one_file = os.path.realpath(places.project_config_file) == os.path.realpath(places.config_file)
+    if not one_file and (project := _read(places.project_config_file, errors)):
         values = project.value
         if isinstance(values, dict):
             values = _of_project(project, trusted, above, notices)
