@@ -203,6 +203,19 @@ def test_unpaired_surrogates_of_javascript_are_repaired(tmp_path):
     session.close()
 
 
+def test_a_last_line_that_lacks_only_its_newline_counts(tmp_path):
+    path = stored(tmp_path / "a_0197-pi.jsonl", *PI_3[:4])
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    session = Session.open(str(path))
+    assert session.warnings == []
+    assert text_of(session.messages()[0].content) == "list files"
+    session.append_message(user("go on"))
+    session.close()
+    assert [entry.type for entry in read_document(str(path)).entries] == [
+        "model_change", "thinking_change", "message", "message",
+    ]  # fmt: skip
+
+
 def test_only_looking_leaves_a_foreign_file_alone(tmp_path):
     path = stored(tmp_path / "a_0197-pi.jsonl", *PI_3)
     before = path.read_bytes()

@@ -60,9 +60,11 @@ def rich(tmp_path) -> Path:
 def test_a_file_cut_at_any_byte_keeps_every_whole_line_and_goes_on(rich, tmp_path):
     data = rich.read_bytes()
     whole = read_document(str(rich)).entries
-    header_end = data.index(b"\n") + 1
+    starts = [place for place in range(len(data)) if data[place - 1 : place] == b"\n"]
     cut = tmp_path / "cut.jsonl"
-    for length in range(header_end - 1, len(data)):
+    # Every byte of the last two lines, and around every other end of a line.
+    lengths = {start + near for start in starts for near in range(-1, 3)} | set(range(starts[-2], len(data)))
+    for length in sorted(lengths):
         cut.write_bytes(data[:length])
         session = Session.open(str(cut))
         # A line that lacks only its newline is whole.
@@ -82,7 +84,7 @@ def test_a_file_cut_at_any_byte_keeps_every_whole_line_and_goes_on(rich, tmp_pat
 def test_a_file_cut_inside_its_header_is_an_error_that_names_it(rich, tmp_path):
     data = rich.read_bytes()
     cut = tmp_path / "cut.jsonl"
-    for length in range(data.index(b"\n") - 1):
+    for length in range(0, data.index(b"\n") - 1, 3):
         cut.write_bytes(data[:length])
         with pytest.raises(SessionError, match=r"cut\.jsonl"):
             Session.open(str(cut))
@@ -100,7 +102,7 @@ def test_opening_alone_changes_nothing_on_disk(rich):
     assert rich.read_bytes() == data
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damage_to_one_line_costs_that_line_at_most(rich, data):
     lines = rich.read_bytes().split(b"\n")[:-1]
@@ -329,7 +331,7 @@ while True:
 def test_kill_9_loses_nothing_that_was_appended(tmp_path):
     chance = random.Random(7)
     target = "new"
-    for _ in range(8):
+    for _ in range(5):
         command = [sys.executable, "-c", ENDLESS_WRITER, str(tmp_path), target]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
             target = writer.stdout.readline().decode().strip()

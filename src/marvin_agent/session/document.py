@@ -129,21 +129,17 @@ class _Parser:
         if isinstance(last, LeafEntry) and last.target_id != document.leaf_id:
             self._warn(len(self.lines), f"moves to an entry {last.target_id} that is not there; nothing is moved")
         for kind, numbers in self.unknown.items():
-            self._warn(numbers[0], f"{len(numbers)} entries of the unknown type {kind!r} begin here; they are kept")
+            count = "1 entry" if len(numbers) == 1 else f"{len(numbers)} entries"
+            self._warn(numbers[0], f"{count} of type {kind!r} from here on cannot be understood; they stay in the file")
         return document
 
     def _trim_end(self) -> None:
         document, lines = self.document, self.lines
         last = lines[-1]
         text = last.rstrip(b"\0")
-        if text and len(lines) > 1 and text == last:
-            try:
-                decode_entry(text)
-            except UNREADABLE:
-                pass
-            else:
-                document.unended = True
-                return
+        if len(lines) > 1 and text == last and _is_object(text):
+            document.unended = True
+            return
         if len(lines) == 1:
             # A header alone: whole if it could be read, whatever NUL bytes follow it.
             document.good = len(text)
@@ -212,6 +208,14 @@ class _Parser:
 
     def _warn(self, number: int, what: str) -> None:
         self.document.warnings.append(f"{self.document.path}: line {number}: {what}")
+
+
+def _is_object(line: bytes) -> bool:
+    # No beginning of a line that was cut is an object with an end.
+    try:
+        return isinstance(msgspec.json.decode(line), dict)
+    except UNREADABLE:
+        return False
 
 
 def _whole_place(line: bytes) -> tuple[str, str, str | None] | None:
