@@ -9,6 +9,7 @@ import socket
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -17,6 +18,7 @@ import pytest
 from marvin_agent.frontends import doctor_command
 from marvin_agent.frontends.doctor_command import (
     Finding,
+    check_embedded,
     check_program,
     check_python,
     check_sessions,
@@ -171,9 +173,21 @@ def test_a_scripted_model_needs_its_script_and_no_network(places: Places, tmp_pa
     assert findings(places)["model"].level == "ok"
 
 
-def test_the_embedded_model_is_not_looked_for_in_the_catalogue(places: Places) -> None:
+def test_the_embedded_model_needs_its_engine_and_no_network(places: Places) -> None:
     configure(places, {"model": "local"})
-    assert findings(places)["model"].level == "ok"
+    found = findings(places)
+    assert "network" not in found
+    assert found["model"] == check_embedded(find_spec("xllamacpp") is not None)
+    assert check_embedded(True).level == "ok"
+    assert check_embedded(False).level == "broken"
+    assert "marvin-agent[local]" in check_embedded(False).advice
+
+
+def test_what_the_configuration_has_to_say_is_told(places: Places) -> None:
+    configure(places, {"lsp": True})
+    told = [one for one in examine(places, {}, PATH) if one.subject == "config"]
+    assert [one.level for one in told] == ["ok", "warning"]
+    assert "lsp has no effect" in told[1].text
 
 
 def test_an_old_python_is_broken() -> None:

