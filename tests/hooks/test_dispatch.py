@@ -11,11 +11,12 @@ import pytest_asyncio
 
 from marvin_agent.errors import HookError
 from marvin_agent.hooks import events as h
-from marvin_agent.hooks.dispatch import Dispatcher, Limits, Running
+from marvin_agent.hooks.dispatch import Dispatcher, Limits
 from marvin_agent.hooks.loop import HookLoop
 from marvin_agent.hooks.outcome import Failure, Record
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.registry import Hook, Registry
+from marvin_agent.hooks.running import Running
 from marvin_agent.messages import Text
 
 
@@ -25,6 +26,8 @@ class Room:
     def __init__(self, limit: float = 5.0) -> None:
         self.failures: list[Failure] = []
         self.records: list[Record] = []
+        self.waited_for: list[str] = []
+        self.culprits: list[Hook | None] = []
         self.strays: list[tuple[BaseException, Hook | None]] = []
         self.registry = Registry()
         self.loop = HookLoop(lambda error, hook: self.strays.append((error, hook)))
@@ -37,9 +40,14 @@ class Room:
     def recorded(self, record: Record, event: Event) -> None:
         self.records.append(record)
 
-    def started(self, running: Running) -> None: ...
+    def waiting(self, running: Running, place: str) -> None:
+        self.waited_for.append(place)
 
-    def ended(self, running: Running) -> None: ...
+    def waited(self) -> None:
+        self.waited_for.append("")
+
+    def lost(self, culprit: Hook | None, place: str) -> None:
+        self.culprits.append(culprit)
 
     def on(
         self, event: object, function: Callable[..., Any], hook: str = "library:a", **options: Any
@@ -549,3 +557,48 @@ async def test_cancelling_the_caller_cancels_the_handler(room: Room) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await asyncio.to_thread(cancelled.wait, 2)
+
+
+async def test_a_slow_handler_is_named_with_the_line_where_it_waits(room: Room) -> None:
+    async def slow(event: Any, ctx: Any) -> None:
+        await asyncio.sleep(1.3)
+
+    def plain(event: Any, ctx: Any) -> None:
+        time.sleep(1.3)
+
+    room.on("turn.start", slow)
+    await room.send(h.TurnStart(turn_index=0))
+    line = slow.__code__.co_firstlineno + 1
+    assert room.waited_for == [f"test_dispatch.py:{line}", ""]
+    room.on("turn.end", plain)
+    await room.send(h.TurnEnd(turn_index=0, message=None, tool_results=[], tokens=None, context_limit=None))
+    line = plain.__code__.co_firstlineno + 1
+    assert room.waited_for[2:] == [f"test_dispatch.py:{line}", ""]
+
+
+async def test_a_handler_that_blocks_the_loop_is_found_and_the_loop_given_up() -> None:
+    room = Room(limit=0.2)
+
+    async def blocks(event: Any, ctx: Any) -> None:
+        time.sleep(8)
+
+    room.on("tool.execute.before", blocks, "project:blocker")
+    outcome = await room.send(before())
+    assert outcome.refused.failed
+    assert room.culprits[0] and room.culprits[0].id == "project:blocker"
+    assert room.failures[0].place == f"test_dispatch.py:{blocks.__code__.co_firstlineno + 1}"
+    room.loop.abandon()
+
+
+async def test_the_user_can_skip_a_handler(room: Room) -> None:
+    async def hang(event: Any, ctx: Any) -> None:
+        await asyncio.sleep(60)
+
+    room.on("turn.start", hang, timeout=0)
+    task = asyncio.ensure_future(room.send(h.TurnStart(turn_index=0)))
+    while not room.dispatcher.running():
+        await asyncio.sleep(0.005)
+    room.dispatcher.skip(room.dispatcher.running()[0])
+    await task
+    assert room.failures[0].error == "skipped by the user"
+    assert room.records[0].verdict == "skipped"

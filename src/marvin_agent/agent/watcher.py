@@ -7,12 +7,10 @@ from marvin_agent.agent.events import HookActed, HookFailed, HookWaiting
 from marvin_agent.agent.outlet import Outlet
 from marvin_agent.agent.points import Points
 from marvin_agent.hooks import events as h
-from marvin_agent.hooks.dispatch import Running
 from marvin_agent.hooks.outcome import Failure, Record
 from marvin_agent.hooks.payload import Event
-
-PATIENCE = 1.0
-"""Seconds before the user is told that a hook is waited for."""
+from marvin_agent.hooks.registry import Hook
+from marvin_agent.hooks.running import Running
 
 
 class HookNews:
@@ -21,7 +19,8 @@ class HookNews:
     def __init__(self, outlet: Outlet, home: asyncio.AbstractEventLoop) -> None:
         self._outlet = outlet
         self._home = home
-        self._notices: dict[Running, asyncio.TimerHandle] = {}
+        self.on_lost: Callable[[Hook | None], None] = lambda culprit: None
+        """Makes a new hook loop; set once there is a hook system."""
         self.points: Points | None = None
         """Where `hook.error` is fired; set once there is a dispatcher."""
         self.keep: Callable[[Record, Event], None] | None = None
@@ -66,22 +65,14 @@ class HookNews:
             )
         )
 
-    def started(self, running: Running) -> None:
-        loop = asyncio.get_running_loop()
-        self._notices[running] = loop.call_later(PATIENCE, self._waits, running)
+    def waiting(self, running: Running, place: str) -> None:
+        self._outlet.emit(HookWaiting(hook=running.hook.id, event=running.handler.spec.name, place=place))
 
-    def ended(self, running: Running) -> None:
-        handle = self._notices.pop(running)
-        handle.cancel()
-        if running.noticed:
-            self._soon(self._outlet.emit, HookWaiting(hook="", event="", place=""))
+    def waited(self) -> None:
+        self._outlet.emit(HookWaiting(hook="", event="", place=""))
 
-    def _waits(self, running: Running) -> None:
-        running.noticed = True
-        self._soon(
-            self._outlet.emit,
-            HookWaiting(hook=running.hook.id, event=running.handler.spec.name, place=running.where()),
-        )
+    def lost(self, culprit: Hook | None, place: str) -> None:
+        self.on_lost(culprit)
 
     def _soon(self, function: Callable[..., None], *arguments: object) -> None:
         try:

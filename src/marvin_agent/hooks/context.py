@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marvin_agent.errors import HookError
-from marvin_agent.hooks.dispatch import Running
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.faces import Face, awaited
 from marvin_agent.hooks.payload import Mode
+from marvin_agent.hooks.running import Running
 
 
 class _Part(Face):

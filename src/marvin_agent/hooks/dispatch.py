@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from marvin_agent.hooks import forms
+from marvin_agent.hooks.attendance import Attendance, LoopLost
 from marvin_agent.hooks.clock import Clock
 from marvin_agent.hooks.loop import HookLoop, owner
 from marvin_agent.hooks.merge import Check, merge
 from marvin_agent.hooks.outcome import Change, Failure, Outcome, Record, Refusal, Verdict
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.registry import Handler, Hook, Registry
+from marvin_agent.hooks.running import Running
 
 GRACE = 1.0
 """Seconds between the cancellation of a late handler and giving it up."""
@@ -39,33 +41,6 @@ class Limits:
         return self.handler or None
 
 
-class Running:
-    """A handler while it runs: who, for what, since when, and the task. Contexts and notices refer to it."""
-
-    def __init__(self, handler: Handler, event: Event, clock: Clock) -> None:
-        self.handler = handler
-        self.event = event
-        self.clock = clock
-        self.since = time.monotonic()
-        self.task: asyncio.Task[Any] | None = None
-        self.over = False
-        """True once its outcome is settled: what it still calls afterwards raises."""
-        self.skipped = False
-        self.noticed = False
-        """Whether the user was told that the run waits for it."""
-
-    @property
-    def hook(self) -> Hook:
-        return self.handler.hook
-
-    def where(self) -> str:
-        """The line of the hook's file where it waits, as `file.py:12`; its beginning when that cannot be told."""
-        stack = self.task.get_stack() if self.task else []
-        lines = [frame.f_lineno for frame in stack if frame.f_code.co_filename == self.handler.file]
-        name = self.handler.place.rpartition(":")[0]
-        return f"{name}:{lines[-1]}" if lines else self.handler.place
-
-
 class Watcher(Protocol):
     """Hears what happens in dispatch. Called on the hook loop: must return at once."""
 
@@ -73,9 +48,15 @@ class Watcher(Protocol):
 
     def recorded(self, record: Record, event: Event) -> None: ...
 
-    def started(self, running: Running) -> None: ...
+    def waiting(self, running: Running, place: str) -> None:
+        """The run has waited for this handler for a while. Called on the caller's loop, as the next one."""
+        ...
 
-    def ended(self, running: Running) -> None: ...
+    def waited(self) -> None: ...
+
+    def lost(self, culprit: Hook | None, place: str) -> None:
+        """The hook loop is blocked for good. What replaces it is this one's business."""
+        ...
 
 
 class Dispatcher:
@@ -96,6 +77,7 @@ class Dispatcher:
         self._context = context
         self._waiting: deque[Event] = deque()
         self._pump: asyncio.Task[None] | None = None
+        self._active: set[Running] = set()
 
     def pin(self, hook: str, event: type[Event]) -> None:
         """Make a hook's handlers of an event closed for the rest of the session: it has routed once."""
@@ -112,7 +94,11 @@ class Dispatcher:
         handlers = self._those_who_want(event)
         if not handlers:
             return Outcome(event)
-        return await self.loop.call(lambda: self._run(event, handlers, check))
+        attendance = Attendance(self.loop, self._watcher.waiting, self._watcher.waited, self._executing, GRACE)
+        try:
+            return await attendance.attend(lambda: self._run(event, handlers, check, attendance))
+        except LoopLost as lost:
+            return self._without_loop(event, handlers, lost)
 
     async def dispatch_together(self, event: Event) -> None:
         """Send an event to all its handlers at once, within the row's limit: for the shutdown."""
@@ -129,6 +115,32 @@ class Dispatcher:
         """Wait for the drained events to be through; the handlers that are still busy after the limit."""
         return await self.loop.call(lambda: self._drain(limit))
 
+    def skip(self, running: Running) -> None:
+        """The user does not want to wait for this handler any more: it counts as failed."""
+        running.skipped = True
+        if running.task:
+            self.loop.post(running.task.cancel)
+
+    def running(self) -> tuple[Running, ...]:
+        """The handlers that run now."""
+        return tuple(self._active)
+
+    def _executing(self) -> tuple[Running, ...]:
+        return tuple(running for running in tuple(self._active) if running.thread == self.loop.thread.ident)
+
+    def _without_loop(self, event: Event, handlers: tuple[Handler, ...], lost: LoopLost) -> Outcome:
+        """The outcome when the loop was lost: whoever may refuse and could not say so, refuses."""
+        culprit = lost.culprit.hook if lost.culprit else None
+        name = culprit.id if culprit else "unknown hook"
+        failure = Failure(name, event.type, lost.place, f"{lost}; it is off for this session", "", timed_out=True)
+        self._watcher.failed(failure)
+        self._active.clear()
+        self._watcher.lost(culprit, lost.place)
+        outcome = Outcome(event)
+        if closed := next((handler for handler in handlers if handler.closed), None):
+            outcome.refused = Refusal(name, lost.place or closed.place, str(lost), failed=True)
+        return outcome
+
     def _those_who_want(self, event: Event) -> tuple[Handler, ...]:
         listening = self.registry.listening.get(event.type, ())
         # What a hook itself calls does not come back to it.
@@ -136,23 +148,33 @@ class Dispatcher:
 
     # On the hook loop from here.
 
-    async def _run(self, event: Event, handlers: tuple[Handler, ...], check: Check | None = None) -> Outcome:
+    async def _run(
+        self,
+        event: Event,
+        handlers: tuple[Handler, ...],
+        check: Check | None = None,
+        attendance: Attendance | None = None,
+    ) -> Outcome:
         outcome = Outcome(event)
         for handler in handlers:
-            if await self._one(handler, outcome, check):
+            if await self._one(handler, outcome, check, attendance):
                 break
         return outcome
 
     async def _run_together(self, event: Event, handlers: tuple[Handler, ...]) -> None:
         outcome = Outcome(event)
-        await asyncio.gather(*(self._one(handler, outcome, None) for handler in handlers))
+        await asyncio.gather(*(self._one(handler, outcome, None, None) for handler in handlers))
 
-    async def _one(self, handler: Handler, outcome: Outcome, check: Check | None) -> bool:
+    async def _one(
+        self, handler: Handler, outcome: Outcome, check: Check | None, attendance: Attendance | None
+    ) -> bool:
         """Run one handler; True when the event ends with it."""
         if handler.off or handler.hook.off:
             return False
         view: Event = forms.fresh(outcome.event)
-        running = Running(handler, view, Clock(self.limits.of(handler)))
+        running = Running(handler, view, Clock(self.limits.of(handler)), self.loop.thread.ident)
+        if attendance:
+            attendance.running = running
         before = len(outcome.changes)
         error: BaseException | None = None
         verdict: Verdict = "ok"
@@ -178,7 +200,7 @@ class Dispatcher:
             running.task = task = asyncio.ensure_future(self._invoke(running))
         finally:
             owner.reset(token)
-        self._watcher.started(running)
+        self._active.add(running)
         try:
             if not await running.clock.outlasts(task):
                 await self._give_up(running)
@@ -192,7 +214,7 @@ class Dispatcher:
             raise
         finally:
             running.over = True
-            self._watcher.ended(running)
+            self._active.discard(running)
             if task.done() and not task.cancelled():
                 task.exception()
 
@@ -201,7 +223,11 @@ class Dispatcher:
         context = self._context(running)
         if handler.is_async:
             return await handler.function(running.event, context)
-        value = await self.loop.in_thread(lambda: handler.function(running.event, context))
+
+        def began(thread: int | None) -> None:
+            running.thread = thread
+
+        value = await self.loop.in_thread(lambda: handler.function(running.event, context), began)
         return await value if asyncio.iscoroutine(value) else value
 
     async def _give_up(self, running: Running) -> None:

@@ -119,12 +119,20 @@ class HookLoop:
             self.post(job.cancel)
             raise
 
-    async def in_thread(self, function: Callable[[], T]) -> T:
-        """Run a plain function in a worker thread, on this loop. Cancelling abandons the thread."""
+    async def in_thread(self, function: Callable[[], T], began: Callable[[int | None], None]) -> T:
+        """Run a plain function in a worker thread; `began` gets the thread's id. Cancelling abandons the thread."""
         worker = self._idle.pop() if self._idle else _Worker(self)
         answer: asyncio.Future[T] = self.loop.create_future()
+        began(worker.thread.ident)
         worker.give(contextvars.copy_context(), function, answer)
         return await answer
+
+    def abandon(self) -> None:
+        """Give up on a loop that a hook blocks: its thread is left to itself."""
+        self._stopping = True
+        self.post(self.loop.stop)
+        for worker in self._idle:
+            worker.end()
 
     def rest(self, worker: "_Worker") -> None:
         self._idle.append(worker)
@@ -181,7 +189,8 @@ class _Worker:
         self._owner = owner
         self._wake = threading.Semaphore(0)
         self._work: tuple[contextvars.Context, Callable[[], Any], asyncio.Future[Any]] | None = None
-        threading.Thread(target=self._run, name="marvin-hook-worker", daemon=True).start()
+        self.thread = threading.Thread(target=self._run, name="marvin-hook-worker", daemon=True)
+        self.thread.start()
 
     def give(self, context: contextvars.Context, function: Callable[[], Any], answer: "asyncio.Future[Any]") -> None:
         self._work = (context, function, answer)

@@ -8,13 +8,14 @@ from typing import Any
 from marvin_agent.errors import HookError, RequiredHookError
 from marvin_agent.hooks.api import Bus, HookAPI
 from marvin_agent.hooks.context import Context
-from marvin_agent.hooks.dispatch import Dispatcher, Limits, Running, Watcher, describe
+from marvin_agent.hooks.dispatch import Dispatcher, Limits, Watcher, describe
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.faces import Blocking
 from marvin_agent.hooks.load import read_module, run_setup, setup_of, stem
 from marvin_agent.hooks.loop import HookLoop, owner
 from marvin_agent.hooks.outcome import Failure
 from marvin_agent.hooks.registry import Hook, Registry, Scope
+from marvin_agent.hooks.running import Running
 
 Setup = Callable[[HookAPI], Any]
 
