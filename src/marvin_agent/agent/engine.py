@@ -23,7 +23,7 @@ from marvin_agent.errors import Refused
 from marvin_agent.hooks import events as h
 from marvin_agent.hooks.dispatch import Limits as HookLimits
 from marvin_agent.hooks.payload import Mode
-from marvin_agent.hooks.system import HookSystem
+from marvin_agent.hooks.system import Choice, HookSystem
 from marvin_agent.llm.values import Model, ThinkingLevel, ToolSpec
 from marvin_agent.session.store import Session
 from marvin_agent.tools.files import SeenFiles
@@ -45,7 +45,8 @@ class Engine:
         self.side = HookSide(self)
         news = HookNews(self.outlet, self.loop)
         limits = HookLimits(setup.hook_timeout, setup.gate_timeout, person=setup.interface.has_person)
-        self.hooks = HookSystem(self.side, news, limits)
+        self.hooks = HookSystem(self.side, news, limits, Choice(setup.required_hooks, setup.disabled_hooks))
+        news.on_lost = self.hooks.lost_loop
         self.points = Points(self.hooks.dispatcher, self)
         news.points = self.points
         self.caller = self.another_caller()

@@ -20,6 +20,7 @@ from marvin_agent.messages import Usage, UserPart, text_of, user
 from marvin_agent.processes import execute
 from marvin_agent.session.read import SessionReader
 from marvin_agent.tools.schema import tool_from_function
+from marvin_agent.tools.tool import Tool
 
 if TYPE_CHECKING:
     from marvin_agent.agent.engine import Engine
@@ -74,6 +75,7 @@ class HookSide:
         self._engine = engine
         self.commands: dict[str, Command] = {}
         self._dialog = asyncio.Lock()
+        self._replaced: dict[str, tuple[Tool, str]] = {}
 
     # What can be read from any thread.
 
@@ -189,11 +191,22 @@ class HookSide:
             raise HookError(f"there is no tool {unknown[0]!r}; there are {', '.join(sorted(known))}")
         self._engine.active = frozenset(names)
 
+    def forget(self, hook: str) -> None:
+        self.commands = {name: command for name, command in self.commands.items() if command.hook != hook}
+        for tool in [
+            tool.name for tool in self._engine.setup.tools if self._engine.setup.tools.owner(tool.name) == hook
+        ]:
+            self._engine.setup.tools.remove(tool)
+            if replaced := self._replaced.pop(tool, None):
+                self._engine.setup.tools.add(replaced[0], owner=replaced[1])
+
     def register_tool(self, tool: Any, replaces: str | None, hook: str) -> None:
         if "function" not in tool:
             raise HookError("tools given as a JSON Schema are not taken yet; register a typed function")
         made = tool_from_function(tool["function"], name=tool.get("name"))
-        self._engine.setup.tools.add(made, owner=hook, replaces=replaces)
+        owner = self._engine.setup.tools.owner(made.name)
+        if old := self._engine.setup.tools.add(made, owner=hook, replaces=replaces):
+            self._replaced[made.name] = (old, owner or "builtin")
 
     def register_command(self, name: str, description: str, handler: Any, complete: Any, hook: str) -> None:
         if other := self.commands.get(name):

@@ -39,6 +39,8 @@ class Setup(msgspec.Struct, kw_only=True, frozen=True):
     append_system_prompt: str | None = None
     hook_timeout: float = 30.0
     gate_timeout: float = 600.0
+    required_hooks: tuple[str, ...] = ()
+    disabled_hooks: tuple[str, ...] = ()
     hook_settings: Mapping[str, Any] = {}
     secret_names: frozenset[str] = frozenset()
     """Environment variables that hold providers' keys."""

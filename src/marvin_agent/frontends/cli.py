@@ -16,6 +16,8 @@ COMMANDS = {
     "logout": ("logout_command", "forget a provider's API key"),
     "config": ("config_command", "show the configuration and where each value comes from; `schema`, `path`"),
     "sessions": ("sessions_command", "list, show or remove stored sessions"),
+    "trust": ("trust_command", "trust this project's hooks as they are now; --list, --package"),
+    "untrust": ("untrust_command", "take that back"),
     "doctor": ("doctor_command", "check that everything marvin needs is there"),
     "local": ("local_command", "install or remove the embedded model's weights"),
     "completion": ("completion_command", "print a completion script for bash, zsh or fish"),

@@ -14,6 +14,7 @@ from marvin_agent.agent.retry import RetryPolicy
 from marvin_agent.agent.setup import Setup
 from marvin_agent.config import Config, load
 from marvin_agent.errors import UsageError
+from marvin_agent.frontends.hook_sources import Project, gather, only_required
 from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.llm.auth.keys import provider_key_names
@@ -52,7 +53,8 @@ async def start_engine(
     options: argparse.Namespace, places: Places, *, mode: Mode, interface: Interface, notify: Notify
 ) -> Engine:
     """Everything up to the first prompt. Raises MarvinError; what is worth a word goes to `notify`."""
-    config = load(places, trusted=options.trust_project, overrides=overrides(options))
+    project = Project(places, trust_now=options.trust_project, notify=notify)
+    config = load(places, trusted=project.trusted, overrides=overrides(options))
     for notice in config.notices:
         notify(notice)
     providers = Providers(
@@ -94,6 +96,8 @@ async def start_engine(
         append_system_prompt=options.append_system_prompt,
         hook_timeout=config.hooks.timeout_ms / 1000,
         gate_timeout=config.hooks.gate_timeout_ms / 1000,
+        required_hooks=config.hooks.required,
+        disabled_hooks=config.hooks.disabled,
         hook_settings={
             **config.hooks.settings,
             "builtin:permissions": {"mode": config.permissions.mode},
@@ -102,18 +106,11 @@ async def start_engine(
         keep_recent_tokens=config.compaction.keep_recent_tokens,
     )
     engine = Engine(setup)
-    await load_hooks(engine, options)
-    return engine
-
-
-async def load_hooks(engine: Engine, options: argparse.Namespace) -> None:
-    """The builtin policies, then what the command line names."""
     await engine.hooks.load_setup(permissions.setup, "permissions")
-    if not options.no_hooks:
-        for path in options.hook:
-            if not os.path.exists(os.path.join(engine.setup.cwd, path)):
-                raise UsageError(f"--hook {path}: there is no such file")
-        await engine.hooks.load_files([os.path.join(engine.setup.cwd, path) for path in options.hook], "flag")
+    sources = gather(config, places, project, options.hook, notify)
+    await engine.hooks.load_sources(only_required(sources, config.hooks.required) if options.no_hooks else sources)
+    engine.hooks.require()
+    return engine
 
 
 def sessions_dir(config: Config, places: Places) -> str:

@@ -25,6 +25,10 @@ class Bus:
         listeners.append(handler)
         return lambda: listeners.remove(handler) if handler in listeners else None
 
+    def clear(self) -> None:
+        """Forget every listener: their hooks are unloaded."""
+        self._listeners.clear()
+
     def emit(self, channel: str, data: Any = None) -> None:
         for handler in tuple(self._listeners.get(channel, ())):
             self._loop.post(self._deliver, handler, data)

@@ -4,8 +4,8 @@ import asyncio
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol, TypeVar
 
 from marvin_agent.hooks import forms
 from marvin_agent.hooks.attendance import Attendance, LoopLost
@@ -16,11 +16,30 @@ from marvin_agent.hooks.outcome import Change, Failure, Outcome, Record, Refusal
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.registry import Handler, Hook, Registry
 from marvin_agent.hooks.running import Running
+from marvin_agent.hooks.spec import Spec
 
+T = TypeVar("T")
+SETUP = Spec("setup", (), Event, None, {}, gate=False, closed=False, drained=False, limit=None, waits_for=None)
+"""What a `setup` counts as while it runs."""
 GRACE = 1.0
 """Seconds between the cancellation of a late handler and giving it up."""
 DRAIN_LIMIT = 10.0
 FAILURES_IN_A_ROW = 5
+
+
+class Exited(Exception):
+    """A hook tried to end the program. An exit must not leave its task: asyncio would carry it out of the loop."""
+
+    def __init__(self, leave: BaseException) -> None:
+        super().__init__(f"{type(leave).__name__}: {leave}" if str(leave) else type(leave).__name__)
+
+
+async def contained(work: Awaitable[T]) -> T:
+    """Await a hook's code; an exit in it becomes an exception."""
+    try:
+        return await work
+    except (SystemExit, KeyboardInterrupt) as leave:
+        raise Exited(leave) from leave
 
 
 class Limits:
@@ -78,6 +97,7 @@ class Dispatcher:
         self._waiting: deque[Event] = deque()
         self._pump: asyncio.Task[None] | None = None
         self._active: set[Running] = set()
+        self._held: asyncio.Future[None] | None = None
 
     def pin(self, hook: str, event: type[Event]) -> None:
         """Make a hook's handlers of an event closed for the rest of the session: it has routed once."""
@@ -87,10 +107,12 @@ class Dispatcher:
 
     def heard(self, name: str) -> bool:
         """Whether anybody listens; asked before an event is built."""
-        return name in self.registry.listening
+        return name in self.registry.listening or self._held is not None
 
     async def dispatch(self, event: Event, *, check: Check | None = None) -> Outcome:
         """Send an event to its handlers and wait for what they make of it."""
+        if self._held:
+            await asyncio.wait({self._held})
         handlers = self._those_who_want(event)
         if not handlers:
             return Outcome(event)
@@ -105,6 +127,47 @@ class Dispatcher:
         handlers = self._those_who_want(event)
         if handlers:
             await self.loop.call(lambda: self._run_together(event, handlers))
+
+    async def attended(self, function: Callable[[], Coroutine[Any, Any, T]], hook: Hook) -> T:
+        """Run a hook's `setup` under its deadline; raises TimeoutError when it is late or blocks the loop."""
+        setup = Running(Handler(hook, SETUP, function), Event(), Clock(self.limits.handler), self.loop.thread.ident)
+        attendance = Attendance(self.loop, self._watcher.waiting, self._watcher.waited, self._executing, GRACE)
+        attendance.running = setup
+        setup.handler.file = hook.path
+
+        async def bounded() -> T:
+            self._active.add(setup)
+            setup.task = task = asyncio.ensure_future(contained(function()))
+            try:
+                if not await setup.clock.outlasts(task):
+                    await self._give_up(setup)
+                    raise TimeoutError(f"setup did not end within {_seconds(self.limits.handler)}")
+                return task.result()
+            finally:
+                self._active.discard(setup)
+
+        try:
+            return await attendance.attend(bounded)
+        except LoopLost as lost:
+            self._active.clear()
+            self._watcher.lost(hook, lost.place)
+            raise TimeoutError(f"setup {lost}") from None
+
+    def hold(self, until: "asyncio.Future[None]") -> None:
+        """Let events wait while the hooks are loaded again."""
+        self._held = until
+
+        def release(done: "asyncio.Future[None]") -> None:
+            self._held = None
+
+        until.add_done_callback(release)
+
+    def move_to(self, loop: HookLoop) -> None:
+        """Go on with another loop: the one before was lost."""
+        self.loop = loop
+        self._pump = None
+        self._waiting.clear()
+        self._active.clear()
 
     def notify(self, event: Event) -> None:
         """Send a drained event: in order, without waiting."""
@@ -222,13 +285,13 @@ class Dispatcher:
         handler = running.handler
         context = self._context(running)
         if handler.is_async:
-            return await handler.function(running.event, context)
+            return await contained(handler.function(running.event, context))
 
         def began(thread: int | None) -> None:
             running.thread = thread
 
-        value = await self.loop.in_thread(lambda: handler.function(running.event, context), began)
-        return await value if asyncio.iscoroutine(value) else value
+        value = await contained(self.loop.in_thread(lambda: handler.function(running.event, context), began))
+        return await contained(value) if asyncio.iscoroutine(value) else value
 
     async def _give_up(self, running: Running) -> None:
         assert running.task
@@ -304,7 +367,7 @@ def _joined(last: Event, event: Event) -> bool:
 def describe(error: BaseException) -> str:
     """An error in a line: its message, with its type where the message alone says too little."""
     text = str(error).strip()
-    if isinstance(error, TimeoutError | forms.FormError) and text:
+    if isinstance(error, TimeoutError | forms.FormError | Exited) and text:
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

@@ -1,9 +1,10 @@
-"""All of the hooks of one program: loading them, and the dispatcher that reaches them."""
+"""All of the hooks of one program: loading them, reaching them, loading them again."""
 
+import asyncio
 import os
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from marvin_agent.errors import HookError, RequiredHookError
 from marvin_agent.hooks.api import Bus, HookAPI
@@ -11,80 +12,186 @@ from marvin_agent.hooks.context import Context
 from marvin_agent.hooks.dispatch import Dispatcher, Limits, Watcher, describe
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.faces import Blocking
-from marvin_agent.hooks.load import read_module, run_setup, setup_of, stem
+from marvin_agent.hooks.load import describe_load, line_in, run_setup, setup_of
 from marvin_agent.hooks.loop import HookLoop, owner
+from marvin_agent.hooks.modules import forget, run_source
 from marvin_agent.hooks.outcome import Failure
 from marvin_agent.hooks.registry import Hook, Registry, Scope
 from marvin_agent.hooks.running import Running
+from marvin_agent.hooks.sources import Source
 
 Setup = Callable[[HookAPI], Any]
+
+
+class Item(NamedTuple):
+    """A hook to load: a source, or a setup function that is part of this program."""
+
+    source: Source
+    setup: Setup | None = None
+    name: str = ""
+
+
+class Choice(NamedTuple):
+    """What the configuration says of hooks by id."""
+
+    required: Sequence[str] = ()
+    disabled: Sequence[str] = ()
 
 
 class HookSystem:
     """Made once per program, before the engine starts."""
 
-    def __init__(self, engine: Engine, watcher: Watcher, limits: Limits) -> None:
+    def __init__(self, engine: Engine, watcher: Watcher, limits: Limits, choice: Choice | None = None) -> None:
         self._engine = engine
         self._watcher = watcher
-        self._limits = limits
+        self._choice = choice or Choice()
         self.registry = Registry()
         self.loop = HookLoop(self._stray)
         self.bus = Bus(self.loop)
         self.dispatcher = Dispatcher(self.registry, self.loop, limits, watcher, self._context)
         self.problems: list[Failure] = []
         """Hooks that did not load."""
-        self._loaded: set[str] = set()
+        self._items: list[tuple[Item, str]] = []
+        self._modules: dict[str, str] = {}
+        self._ids: set[str] = set()
+        self._reloading: asyncio.Future[None] | None = None
 
-    async def load_files(self, paths: Iterable[str], scope: Scope, required: Sequence[str] = ()) -> None:
-        """Load hook files in order. A file that was reached before is not loaded again."""
-        for path in paths:
-            real = os.path.realpath(path)
-            if real not in self._loaded:
-                self._loaded.add(real)
-                await self._load(self._new_hook(scope, stem(path), path, required), None)
+    # Loading.
 
     async def load_setup(self, setup: Setup, name: str, scope: Scope = "builtin") -> None:
         """Load a hook that is part of this program."""
         code = getattr(setup, "__code__", None)
-        path = code.co_filename if code else name
-        await self._load(self._new_hook(scope, name, path, ()), setup)
+        source = Source(code.co_filename if code else name, scope)
+        await self._load(Item(source, setup, name), self._new_id(scope, name))
 
-    def _new_hook(self, scope: Scope, name: str, path: str, required: Sequence[str]) -> Hook:
-        taken = {hook.id for hook in self.registry.hooks}
+    async def load_files(self, paths: Iterable[str], scope: Scope) -> None:
+        """Load hook files, in order."""
+        await self.load_sources([Source(path, scope) for path in paths])
+
+    async def load_sources(self, sources: Iterable[Source]) -> None:
+        """Load hooks in order, each file once: what is named more explicitly counts."""
+        found: dict[str, Source] = {}
+        for source in sources:
+            found.pop(os.path.realpath(source.path), None)
+            found[os.path.realpath(source.path)] = source
+        for source in found.values():
+            await self._load(Item(source), self._new_id(source.scope, source.stem))
+
+    def require(self) -> None:
+        """Raise RequiredHookError unless every required hook is there."""
+        there = {hook.id for hook in self.registry.hooks}
+        for name in self._choice.required:
+            if name not in there:
+                failed = next((problem for problem in self.problems if problem.hook == name), None)
+                why = f"did not load: {failed.error}" if failed else "is not there, or not trusted"
+                raise RequiredHookError(
+                    f"the required hook {name} {why}",
+                    hint="Mend or trust it (`marvin hooks list` shows the hooks), or take it out of hooks.required.",
+                )
+
+    def _new_id(self, scope: Scope, name: str) -> str:
         made = f"{scope}:{name}"
         number = 2
-        while made in taken:
+        while made in self._ids:
             made = f"{scope}:{name}-{number}"
             number += 1
-        return Hook(made, scope, path, required=made in required)
+        self._ids.add(made)
+        return made
 
-    async def _load(self, hook: Hook, setup: Setup | None) -> None:
+    async def _load(self, item: Item, hook_id: str) -> None:
+        if hook_id in self._choice.disabled:
+            return
+        self._items.append((item, hook_id))
+        source = item.source
+        hook = Hook(hook_id, source.scope, source.path, required=hook_id in self._choice.required)
         self.registry.add_hook(hook)
         api = HookAPI(hook, self.registry, self._engine, self.loop, self.bus)
         try:
-            await self.loop.call(lambda: self._run_setup(hook, api, setup))
-        except BaseException as error:
-            if isinstance(error, (KeyboardInterrupt, GeneratorExit)) or not isinstance(error, Exception | SystemExit):
-                raise
-            self._not_loaded(hook, error)
+            await self.dispatcher.attended(lambda: self._run_setup(hook, api, item), hook)
+        except Exception as error:
+            await self._not_loaded(hook, error)
 
-    async def _run_setup(self, hook: Hook, api: HookAPI, setup: Setup | None) -> None:
+    async def _run_setup(self, hook: Hook, api: HookAPI, item: Item) -> None:
         token = owner.set(hook)
         try:
-            function = setup or setup_of(read_module(hook.path, hook.id), hook.path)
-            await run_setup(function, api, hook)
+            function = item.setup
+            if function is None:
+                module = run_source(item.source)
+                self._modules[hook.id] = module.__name__
+                function = setup_of(module, hook.path)
+            await run_setup(function, api)
         finally:
             owner.reset(token)
 
-    def _not_loaded(self, hook: Hook, error: BaseException) -> None:
-        hook.off = "it did not load"
-        self.registry.remove_hook(hook)
+    async def _not_loaded(self, hook: Hook, error: BaseException) -> None:
+        await self._unload(hook, "it did not load")
         text = "".join(traceback.format_exception(error))
-        failure = Failure(hook.id, "setup", _line_in(error, hook.path), describe_load(error), text)
+        failure = Failure(hook.id, "setup", line_in(error, hook.path), describe_load(error), text)
         self.problems.append(failure)
-        if hook.required:
-            raise RequiredHookError(f"the required hook {hook.id} did not load: {failure.error}") from error
         self._watcher.failed(failure)
+
+    async def _unload(self, hook: Hook, why: str) -> None:
+        hook.off = why
+        self.registry.remove_hook(hook)
+        self._engine.forget(hook.id)
+        if name := self._modules.pop(hook.id, None):
+            forget(name)
+        await self.loop.call(lambda: self.loop.cancel_tasks_of(hook))
+
+    # Loading again.
+
+    async def reload(self, sources: Iterable[Source]) -> None:
+        """Take every hook that is not builtin out, cancel what it started, and load what is there now."""
+        for hook in [hook for hook in self.registry.hooks if hook.scope not in ("builtin", "library")]:
+            await self._unload(hook, "it was reloaded")
+            self._ids.discard(hook.id)
+        self._ids = {hook.id for hook in self.registry.hooks}
+        self._items = [(item, name) for item, name in self._items if name in self._ids]
+        self.problems.clear()
+        self.bus.clear()
+        await self.load_sources(sources)
+
+    def lost_loop(self, culprit: Hook | None) -> None:
+        """The loop is blocked for good: go on with a new one. Events wait until the hooks are loaded on it."""
+        self._reloading = asyncio.ensure_future(self._replace_loop(culprit))
+        self.dispatcher.hold(self._reloading)
+
+    async def _replace_loop(self, culprit: Hook | None) -> None:
+        lost, items = self.loop, self._items
+        for hook in list(self.registry.hooks):
+            self.registry.remove_hook(hook)
+            self._engine.forget(hook.id)
+            if hook is not culprit:
+                hook.off = "its loop was lost"
+        lost.abandon()
+        self.loop = HookLoop(self._stray)
+        self.bus = Bus(self.loop)
+        self.dispatcher.move_to(self.loop)
+        self._items = []
+        for item, hook_id in items:
+            if culprit is None or hook_id != culprit.id:
+                await self._load(item, hook_id)
+        if culprit:
+            self._leave_stubs(culprit)
+
+    def _leave_stubs(self, culprit: Hook) -> None:
+        """What the culprit could refuse stays refused: it cannot be asked any more."""
+        closed = [handler for handler in culprit.handlers if handler.closed]
+        if not closed:
+            culprit.off = "it blocked the hook loop"
+            return
+        self.registry.add_hook(culprit)
+        culprit.handlers = []
+        for handler in closed:
+
+            async def refuse(event: object, ctx: object) -> None:
+                raise HookError("it blocked the hook loop and cannot be asked; /reload brings it back")
+
+            self.registry.subscribe(
+                culprit, handler.spec.name, refuse, on_error="closed", tools=handler.tools, purposes=handler.purposes
+            )
+
+    # News.
 
     def _context(self, running: Running) -> object:
         context = Context(self._engine, running, running.hook.id)
@@ -96,33 +203,18 @@ class HookSystem:
             Failure(
                 hook=hook.id if hook else "unknown hook",
                 event="background",
-                place=_line_in(error, hook.path) if hook else "",
+                place=line_in(error, hook.path) if hook else "",
                 error=describe(error),
                 traceback="".join(traceback.format_exception(error)),
             )
         )
 
     def _blame(self, error: BaseException) -> Hook | None:
-        files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+        files = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
         return next((hook for hook in self.registry.hooks if hook.path in files), None)
 
     def close(self) -> None:
+        """End the hook loop and take the hooks' modules out."""
         self.loop.stop()
-
-
-def describe_load(error: BaseException) -> str:
-    if isinstance(error, HookError):
-        return error.message
-    if isinstance(error, SyntaxError):
-        return f"SyntaxError in line {error.lineno}: {error.msg}"
-    return describe(error)
-
-
-def _line_in(error: BaseException, path: str) -> str:
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{os.path.basename(error.filename)}:{error.lineno}"
-    found = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename == path:
-            found = f"{os.path.basename(path)}:{frame.lineno}"
-    return found
+        for name in self._modules.values():
+            forget(name)

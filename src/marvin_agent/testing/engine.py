@@ -105,6 +105,8 @@ class ScriptedEngine:
         retry: RetryPolicy | None = None,
         hook_timeout: float = 5.0,
         settings: dict[str, Any] | None = None,
+        required: tuple[str, ...] = (),
+        disabled: tuple[str, ...] = (),
     ) -> None:
         self.directory = directory
         self.models = ScriptedModels(tuple(replies), models, key=key)
@@ -135,6 +137,8 @@ class ScriptedEngine:
             hook_timeout=hook_timeout,
             gate_timeout=hook_timeout,
             hook_settings=settings or {},
+            required_hooks=required,
+            disabled_hooks=disabled,
         )
         self.engine: Engine
 

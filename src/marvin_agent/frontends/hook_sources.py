@@ -1,0 +1,79 @@
+"""Which hooks a run loads: six scopes in order, and the project's only when its content is trusted."""
+
+import os
+from collections.abc import Callable, Sequence
+
+from marvin_agent.config import HARMLESS_KEYS, Config
+from marvin_agent.errors import HookError, UsageError
+from marvin_agent.hooks.packages import packaged_hooks
+from marvin_agent.hooks.sources import Source, hooks_at, hooks_in
+from marvin_agent.hooks.trust import Snapshot, Trust, take_snapshot
+from marvin_agent.places import Places
+
+Notify = Callable[[str], None]
+
+
+class Project:
+    """What the project brings that can act, and whether it may."""
+
+    def __init__(self, places: Places, *, trust_now: bool, notify: Notify) -> None:
+        self.trust = Trust(places.trust_file)
+        self.places = places
+        self.problem: str | None = None
+        self.snapshot = Snapshot(places.project_root, {})
+        if os.path.isdir(places.project_dir):
+            try:
+                self.snapshot = take_snapshot(places.project_root, HARMLESS_KEYS)
+            except HookError as error:
+                self.problem = error.message
+        self.trusted = self.problem is None and (trust_now or self.trust.allows(self.snapshot))
+        if self.problem:
+            notify(f"the project's .marvin is not trusted: {self.problem}")
+        elif not self.trusted:
+            notify(_why(self.trust, self.snapshot))
+
+    def hooks(self) -> list[Source]:
+        """The project's hooks, made of the bytes that were judged."""
+        if not self.trusted or not self.snapshot.files:
+            return []
+        files = self.snapshot.by_real_path()
+        return [Source(path, "project", files) for path in hooks_in(self.places.project_hooks_dir)]
+
+
+def gather(config: Config, places: Places, project: Project, flags: Sequence[str], notify: Notify) -> list[Source]:
+    """Every hook to load, in order. What is configured and not there is reported; a `--hook` that is not, an error."""
+    found: list[Source] = []
+    for packaged in packaged_hooks(places.cache_dir):
+        if project.trust.allows_package(packaged.distribution, packaged.digest):
+            found.append(Source(packaged.path, "package"))
+        else:
+            notify(
+                f"hooks of the installed package {packaged.distribution} are not trusted and not loaded:"
+                f" `marvin trust --package {packaged.distribution}` trusts this build"
+            )
+    found += [Source(path, "global") for path in hooks_in(places.hooks_dir)]
+    found += project.hooks()
+    for path in config.hooks.paths:
+        try:
+            found += [Source(each, "config") for each in hooks_at(path)]
+        except HookError as error:
+            notify(f"hooks.paths: {error.message}")
+    for path in flags:
+        try:
+            found += [Source(each, "flag") for each in hooks_at(os.path.join(places.cwd, os.path.expanduser(path)))]
+        except HookError as error:
+            raise UsageError(f"--hook {error.message}") from None
+    return found
+
+
+def only_required(sources: list[Source], required: Sequence[str]) -> list[Source]:
+    """With --no-hooks: what the configuration says must be there."""
+    return [source for source in sources if f"{source.scope}:{source.stem}" in required]
+
+
+def _why(trust: Trust, snapshot: Snapshot) -> str:
+    if trust.knows(snapshot.root):
+        changes = ", ".join(f"{path} ({what})" for path, what in sorted(trust.changes(snapshot).items())[:5])
+        return f"the project's .marvin has changed since it was trusted and is not loaded: {changes}. `marvin trust`"
+    names = ", ".join(sorted(snapshot.files)[:5]) + ("" if len(snapshot.files) <= 5 else ", ...")
+    return f"the project's .marvin is not trusted and not loaded: {names}. Look at it, then run `marvin trust`"

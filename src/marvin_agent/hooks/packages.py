@@ -1,0 +1,94 @@
+"""Hooks in installed distributions: entry points of the group `marvin.hooks`, found by a scan that is cached."""
+
+import hashlib
+import importlib.metadata
+import os
+import sys
+from typing import NamedTuple
+
+import msgspec
+
+from marvin_agent.jsonfile import write_json
+
+GROUP = "marvin.hooks"
+VERSION = 1
+
+
+class Packaged(NamedTuple):
+    """An entry point: the hook's name, its module (and object), the distribution and where its file is."""
+
+    name: str
+    value: str
+    distribution: str
+    path: str
+
+    @property
+    def digest(self) -> str:
+        """A hash over the distribution's own files as they are now."""
+        found = hashlib.sha256()
+        for path in sorted(_files(self.distribution)):
+            found.update(path.encode() + b"\0")
+            try:
+                with open(path, "rb") as file:
+                    found.update(hashlib.sha256(file.read()).digest())
+            except OSError:
+                found.update(b"missing")
+        return found.hexdigest()
+
+
+class _Cache(msgspec.Struct, frozen=True):
+    version: int
+    stamps: dict[str, int]
+    found: tuple[tuple[str, str, str, str], ...]
+
+
+def packaged_hooks(cache_dir: str) -> list[Packaged]:
+    """The entry points of what is installed. The scan is done again when a directory of the path has changed."""
+    stamps = _stamps()
+    file = os.path.join(cache_dir, "hook-packages.json")
+    try:
+        with open(file, "rb") as opened:
+            cached = msgspec.json.decode(opened.read(), type=_Cache)
+        if cached.version == VERSION and cached.stamps == stamps:
+            return [Packaged(*each) for each in cached.found]
+    except (OSError, msgspec.MsgspecError):
+        pass  # no cache, or not ours: scan
+    found = _scan()
+    write_json(file, _Cache(VERSION, stamps, tuple(tuple(each) for each in found)))  # type: ignore[misc]
+    return found
+
+
+def _scan() -> list[Packaged]:
+    found = []
+    for point in importlib.metadata.entry_points(group=GROUP):
+        distribution = point.dist.name if point.dist else "unknown"
+        path = _module_path(point.value.partition(":")[0])
+        if path:
+            found.append(Packaged(point.name, point.value, distribution, path))
+    return sorted(found)
+
+
+def _module_path(module: str) -> str | None:
+    """The file of a module, without importing it or its parents."""
+    parts = module.split(".")
+    for directory in sys.path:
+        base = os.path.join(directory or os.getcwd(), *parts)
+        for path in (os.path.join(base, "__init__.py"), f"{base}.py"):
+            if os.path.isfile(path):
+                return path
+    return None
+
+
+def _files(distribution: str) -> list[str]:
+    listed = importlib.metadata.distribution(distribution).files or []
+    return [str(file.locate()) for file in listed if not file.name.endswith(".pyc")]
+
+
+def _stamps() -> dict[str, int]:
+    stamps = {}
+    for directory in sys.path:
+        try:
+            stamps[directory] = os.stat(directory or ".").st_mtime_ns
+        except OSError:
+            continue
+    return stamps
