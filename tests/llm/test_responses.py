@@ -61,6 +61,18 @@ def test_items_without_an_index_that_are_all_done_at_the_end() -> None:
     assert (only.id, only.name, only.input) == ("call_1|fc_1", "read", {"path": "a"})
 
 
+def test_items_that_grow_in_turns_are_told_by_their_id() -> None:
+    said = parse(
+        added(type="message", id="msg_1"),
+        added(type="message", id="msg_2"),
+        delta("output_text", "first", item_id="msg_1"),
+        delta("output_text", "second", item_id="msg_2"),
+        delta("output_text", " more", item_id="msg_1"),
+        completed(),
+    )
+    assert [part.text for part in said.content if isinstance(part, Text)] == ["first more", "second"]
+
+
 def test_items_whose_id_changes_with_each_event_are_told_by_their_index() -> None:
     said = parse(
         {**added(type="function_call", id="x1", call_id="call_a", name="read"), "output_index": 0},
@@ -118,7 +130,7 @@ def test_the_parts_of_a_summary_are_paragraphs() -> None:
 
 
 def test_hidden_reasoning_goes_back_as_the_item_that_it_was() -> None:
-    item = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "opaque", "status": None}
+    item = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "opaque", "status": "completed"}
     said = parse(
         done(**item),
         done(type="message", id="msg_1", phase="commentary", content=[{"type": "output_text", "text": "ok"}]),
@@ -190,6 +202,11 @@ def test_a_model_that_does_not_think_is_not_asked_for_reasoning() -> None:
     assert "reasoning" not in sent
     assert "include" not in sent
     assert sent["store"] is False
+
+
+def test_a_cache_key_is_cut_to_what_the_api_takes() -> None:
+    sent = body(Request(model=MODEL, system="", messages=(QUESTION,), cache_key="k" * 100))
+    assert sent["prompt_cache_key"] == "k" * 64
 
 
 def test_the_levels_have_the_names_of_the_model() -> None:

@@ -322,6 +322,7 @@ async def test_settings_reach_the_body_and_the_extra_ones_win(adapter: Adapter) 
     assert body["vendor_option"] == [1]
     sent = json.dumps(body)
     assert "321" in sent
+    assert "0.25" in sent
     assert "Be brief." in sent
     assert "Read a file" in sent
 

@@ -78,7 +78,7 @@ class GeminiParser:
                 self._signed = True
         elif isinstance(text := part.get("text"), str) and (text or signature):
             # A signature that comes after the text, with an empty one, belongs to what was said before.
-            key = self._part if self._kind == "text" and not text else self._key("text")
+            key = self._key("text")
             self._builder.text(key, text)
             if signature:
                 self._builder.text_signature(key, signature)
