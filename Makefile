@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements/dev.lock
 SHELL := /bin/bash
+THIRDPARTY := .venv-thirdparty
 
 .PHONY: demo test check bench format lock test-thirdparty clean
 
@@ -18,6 +19,14 @@ $(VENV)/.ready: $(LOCK) pyproject.toml
 test: $(VENV)/.ready
 	@$(BIN)/python -m pytest $(PYTEST)
 
+# Heavy: servers that others wrote, half a gigabyte of them.
+$(THIRDPARTY)/.ready: requirements/thirdparty.txt scripts/thirdparty.py | $(VENV)/.ready
+	@$(BIN)/python scripts/thirdparty.py $(THIRDPARTY)
+	@touch $@
+
+test-thirdparty: $(VENV)/.ready $(THIRDPARTY)/.ready
+	@MARVIN_THIRDPARTY=$(abspath $(THIRDPARTY)) $(BIN)/python -m pytest -m thirdparty tests/thirdparty $(PYTEST)
+
 check: $(VENV)/.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -31,4 +40,4 @@ lock:
 	@$(BIN)/python scripts/lock.py
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(THIRDPARTY) build dist .mypy_cache .ruff_cache
