@@ -64,5 +64,7 @@ def test_long_texts_are_compared_in_reasonable_time() -> None:
     old = "".join(f"line {n % 700}\n" for n in range(100_000))
     new = "".join(f"line {n % 701}\n" for n in range(100_000))
     begin = time.process_time()
-    assert diff.unified(old, new, "n")
+    text = diff.unified(old, new, "n")
+    assert len(text) < 200_000
+    assert text.endswith(" more lines\n")
     assert time.process_time() - begin < 5

@@ -1,6 +1,7 @@
 import pytest
 
 from marvin_agent.tools.glob import matcher
+from marvin_agent.tools.tool import ToolFailure
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,22 @@ def test_patterns_are_those_of_gitignore(pattern: str, fits: list[str], does_not
     match = matcher(pattern)
     assert [path for path in fits if not match(path)] == []
     assert [path for path in does_not if match(path)] == []
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("**/" * 30 + "*.py", "a/" * 60 + "x.js"),
+        ("*a" * 30 + "b", "a" * 200),
+        ("a**" * 30 + "b/c", "a" * 200),
+        ("{a,a}" * 9 + "/b", "a" * 9 + "/c"),
+    ],
+)
+def test_no_pattern_takes_for_ever(pattern: str, path: str) -> None:
+    assert not matcher(pattern)(path)
+
+
+def test_a_pattern_that_stands_for_too_many_is_refused() -> None:
+    with pytest.raises(ToolFailure, match="Make it simpler"):
+        matcher("{a,b}" * 40)

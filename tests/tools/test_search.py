@@ -154,7 +154,7 @@ async def test_ls_lists_everything(ctx: FakeContext, project: Path) -> None:
         (ls, {"path": "src/a.py"}, "is a file, not a directory. Use read"),
         (find, {"pattern": "*", "path": "missing"}, "missing does not exist"),
         (find, {"pattern": "*", "path": "src/a.py"}, "is a file"),
-        (find, {"pattern": "[b-a]"}, "makes no sense"),
+        (find, {"pattern": "{a,b}" * 40}, "Make it simpler"),
         (grep, {"pattern": "x", "path": "missing"}, "missing does not exist"),
         (grep, {"pattern": "x", "limit": 0}, "limit: expected int >= 1"),
         (grep, {"query": "x"}, "pattern: is required"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from marvin_agent.tools.truncate import split
+from marvin_agent.tools.truncate import head, split
 
 CONTEXT = 3
 Span: TypeAlias = tuple[int, int, int, int]
@@ -17,10 +17,13 @@ Span: TypeAlias = tuple[int, int, int, int]
 
 
 def unified(old: str, new: str, path: str) -> str:
-    """The diff, with three lines of context; empty when nothing changed."""
+    """The diff, with three lines of context; empty when nothing changed, and cut when it is too long to look at."""
     before, after = split(old), split(new)
     hunks = [_hunk(group, before, after) for group in _groups(changes(before, after))]
-    return f"--- {path}\n+++ {path}\n{''.join(hunks)}" if hunks else ""
+    if not hunks:
+        return ""
+    cut = head(f"--- {path}\n+++ {path}\n{''.join(hunks)}")
+    return cut.text if cut.whole else f"{cut.text}... and {cut.total - cut.last} more lines\n"
 
 
 def first_line(old: str, new: str) -> int | None:

@@ -9,7 +9,7 @@ import msgspec
 SHOWN_LINES = 12
 MAX_COMMON = 50
 """A line that occurs more often says nothing about the place."""
-MAX_COMPARED = 20_000
+MAX_COMPARED = 5_000
 SIMILAR = 0.6
 
 _LOOKALIKES = str.maketrans(

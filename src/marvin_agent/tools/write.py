@@ -9,7 +9,7 @@ from marvin_agent.tools.replace import replace_file, signature, writable_state
 from marvin_agent.tools.schema import tool_from_function
 from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolResult, text_result
 
-MAX_DIFFED = 4 * 1024 * 1024
+MAX_DIFFED = 1024 * 1024
 """Of a longer file, no diff is made."""
 
 
