@@ -13,6 +13,7 @@ _MODULES = {
     "openai-completions": "completions",
     "openai-responses": "responses",
     "google-generative-ai": "gemini",
+    "local": "local",
 }
 
 

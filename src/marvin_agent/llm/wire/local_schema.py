@@ -1,0 +1,54 @@
+"""What the embedded model may write: a JSON Schema that holds it to an answer or to one tool call."""
+
+from typing import Any
+
+from marvin_agent.llm.values import ToolSpec
+
+_KEPT = ("type", "enum", "const")
+
+
+def reply_schema(tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
+    """`{"answer": text}`, or `{"tool": name, "arguments": {...}}` for one of the tools."""
+    return {"anyOf": [_object({"answer": {"type": "string"}}), *(_call(tool) for tool in tools)]}
+
+
+def _call(tool: ToolSpec) -> dict[str, Any]:
+    arguments = simplified(tool.parameters)
+    return _object({"tool": {"const": tool.name}, "arguments": arguments})
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def simplified(schema: Any) -> dict[str, Any]:
+    """The shape of a schema. Limits, patterns and descriptions go: a grammar of them is large, or cannot be had."""
+    if not isinstance(schema, dict):
+        return {}
+    kept = {key: schema[key] for key in _KEPT if key in schema}
+    for choice in ("anyOf", "oneOf"):
+        if isinstance(branches := schema.get(choice), list):
+            # A value that may be left out need not be null as well.
+            some = [branch for branch in branches if not (isinstance(branch, dict) and branch.get("type") == "null")]
+            return simplified(some[0]) if len(some) == 1 else {"anyOf": [simplified(branch) for branch in some]}
+    if kept.get("type") == "array":
+        return {**kept, "items": simplified(schema.get("items"))}
+    if kept.get("type") == "object":
+        properties = schema.get("properties")
+        if not isinstance(properties, dict):
+            return kept
+        required = [name for name in schema.get("required", ()) if name in properties]
+        # Required ones first: the model writes them while it still knows what for.
+        names = [*required, *(name for name in properties if name not in required)]
+        return {
+            **kept,
+            "properties": {name: simplified(properties[name]) for name in names},
+            "required": required,
+            "additionalProperties": False,
+        }
+    return kept
