@@ -10,7 +10,8 @@ import pytest
 from msgspec import Raw
 
 from marvin_agent.errors import SessionError, UsageError
-from marvin_agent.frontends.sessions_command import run
+from marvin_agent.frontends import sessions_command
+from marvin_agent.frontends.cli import command_parser
 from marvin_agent.messages import (
     AssistantMessage,
     HookMessage,
@@ -21,12 +22,19 @@ from marvin_agent.messages import (
     ToolResultMessage,
     user,
 )
+from marvin_agent.places import find_places
 from marvin_agent.session.store import Session
+from program import Marvin
 
 
 @pytest.fixture
 def root(tmp_path) -> str:
     return str(tmp_path / "sessions")
+
+
+def run(words: list[str], root: str, cwd: str) -> int:
+    options = command_parser("sessions", sessions_command).parse_args(words)
+    return sessions_command.run(options, find_places(cwd=cwd, config_dir=os.path.dirname(root), environ={}))
 
 
 @pytest.fixture
@@ -168,9 +176,17 @@ def test_rm_refuses_a_session_that_another_process_writes(root, session):
 def test_wrong_arguments_are_usage_errors(root, arguments):
     with pytest.raises(UsageError) as caught:
         run(arguments, root, "/x")
-    assert "usage: marvin sessions" in caught.value.show()
+    assert "marvin sessions" in caught.value.show()
+    assert "--help" in caught.value.show()
 
 
-def test_help_is_answered(root, capsys):
-    assert run(["--help"], root, "/x") == 0
-    assert "list" in capsys.readouterr().out
+def test_they_are_listed_from_where_the_configuration_keeps_them(tmp_path):
+    marvin = Marvin(tmp_path)
+    marvin.configure(sessions={"dir": "kept"}, model="demo/one")
+    marvin.script({"text": "Hello"})
+    assert marvin.run("-p", "remember me").code == 0
+    assert list((marvin.config_dir / "kept").rglob("*.jsonl"))
+    listed = marvin.run("sessions")
+    assert "remember me" in listed.stdout
+    assert marvin.run("sessions", "show").stdout.endswith("Hello\n")
+    assert marvin.run("sessions", "--help").code == 0

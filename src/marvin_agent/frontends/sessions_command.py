@@ -3,15 +3,17 @@
 import argparse
 import shutil
 import sys
-import time
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
-from marvin_agent.errors import SessionError, UsageError
+from marvin_agent.config import load
+from marvin_agent.errors import SessionError
+from marvin_agent.frontends.session_choice import sessions_dir, when
 from marvin_agent.frontends.session_transcript import transcript
 from marvin_agent.messages import encode
+from marvin_agent.places import Places
 from marvin_agent.session.entries import Entry, UnreadEntry, encode_line
 from marvin_agent.session.index import SessionInfo, find_session, latest, list_sessions
 from marvin_agent.session.read import StoredSession
@@ -19,47 +21,40 @@ from marvin_agent.session.removal import remove_session
 from marvin_agent.text import one_line, printable
 
 
-def run(arguments: list[str], root: str, cwd: str) -> int:
-    """Do what `marvin sessions ...` says, for the sessions under `root`; `cwd` is the project. The exit code."""
-    try:
-        options = _parser().parse_args(arguments or ["list"])
-    except SystemExit as leaving:  # --help has been answered
-        return int(leaving.code or 0)
-    match options.command:
-        case "list":
-            return _list(list_sessions(root, None if options.all else cwd), options.all, options.json)
-        case "show":
-            return _show(_chosen(options.session, root, cwd), options.all, options.json)
-        case "rm":
-            return _remove([find_session(root, text) for text in options.sessions], options.json)
-        case _:
-            path = _chosen(options.session, root, cwd).path
-            _write(encode({"path": path}).decode() if options.json else printable(path))
-            return 0
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog}: {message}", hint=self.format_usage().strip())
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="marvin sessions", description="The conversations that marvin keeps.")
-    commands = parser.add_subparsers(dest="command", metavar="list|show|rm|path", required=True)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words and options that stand after `marvin sessions`."""
+    commands = parser.add_subparsers(dest="command", metavar="list|show|rm|path")
     a_session = "an id, the beginning of one, or a file; without it the latest of this project"
 
     listing = commands.add_parser("list", help="the sessions of this project, the latest first")
     listing.add_argument("--all", action="store_true", help="of all projects")
     showing = commands.add_parser("show", help="what was said and done")
-    showing.add_argument("session", nargs="?", help=a_session)
+    showing.add_argument("session", nargs="?", metavar="SESSION", help=a_session)
     showing.add_argument("--all", action="store_true", help="all branches, in the order of the file")
     removing = commands.add_parser("rm", help="delete sessions for good")
-    removing.add_argument("sessions", nargs="+", metavar="session", help="an id, the beginning of one, or a file")
+    removing.add_argument("sessions", nargs="+", metavar="SESSION", help="an id, the beginning of one, or a file")
     where = commands.add_parser("path", help="the file of a session")
-    where.add_argument("session", nargs="?", help=a_session)
+    where.add_argument("session", nargs="?", metavar="SESSION", help=a_session)
     for command in (listing, showing, removing, where):
         command.add_argument("--json", action="store_true", help="as JSON")
-    return parser
+    # Without a word it is `list`.
+    parser.set_defaults(all=False, json=False)
+
+
+def run(arguments: argparse.Namespace, places: Places) -> int:
+    """Do what `marvin sessions ...` says; the exit code."""
+    root, cwd = sessions_dir(load(places), places), places.cwd
+    match arguments.command:
+        case None | "list":
+            return _list(list_sessions(root, None if arguments.all else cwd), arguments.all, arguments.json)
+        case "show":
+            return _show(_chosen(arguments.session, root, cwd), arguments.all, arguments.json)
+        case "rm":
+            return _remove([find_session(root, text) for text in arguments.sessions], arguments.json)
+        case _:
+            path = _chosen(arguments.session, root, cwd).path
+            _write(encode({"path": path}).decode() if arguments.json else printable(path))
+            return 0
 
 
 def _chosen(text: str | None, root: str, cwd: str) -> SessionInfo:
@@ -82,7 +77,7 @@ def _list(sessions: Sequence[SessionInfo], of_all: bool, as_json: bool) -> int:
     id_width = max(len(info.id) for info in sessions)
     for info in sessions:
         project = f"  {one_line(info.cwd, 40):<40}" if of_all else ""
-        head = f"{printable(info.id):<{id_width}}  {_time(info.modified)}  {info.message_count:>5}{project}  "
+        head = f"{printable(info.id):<{id_width}}  {when(info.modified)}  {info.message_count:>5}{project}  "
         _write(head + one_line(info.name or info.first_text, max(width - len(head), 20)))
     return 0
 
@@ -94,7 +89,7 @@ def _show(info: SessionInfo, all_branches: bool, as_json: bool) -> int:
         _write_json({"session": info, "warnings": session.warnings, "entries": [_json(entry) for entry in entries]})
         return 0
     title = f": {info.name}" if info.name else ""
-    facts = f"{info.cwd}, {_time(info.modified)}, {info.message_count} messages\n{info.path}"
+    facts = f"{info.cwd}, {when(info.modified)}, {info.message_count} messages\n{info.path}"
     _write(printable(f"Session {info.id}{title}\n{facts}\n"))
     _write(transcript(entries).rstrip("\n"))
     for warning in session.warnings:
@@ -119,10 +114,6 @@ def _json(entry: Entry) -> Any:
         text = entry.line.decode("utf-8", "replace")
         return {"type": entry.type, "id": entry.id, "parentId": entry.parent_id, "line": entry.number, "text": text}
     return msgspec.Raw(encode_line(entry))
-
-
-def _time(milliseconds: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(milliseconds / 1000))
 
 
 def _write_json(value: Any) -> None:

@@ -15,14 +15,13 @@ from marvin_agent.agent.setup import Setup
 from marvin_agent.config import Config, load
 from marvin_agent.errors import UsageError
 from marvin_agent.frontends.hook_sources import Project, gather, only_required
+from marvin_agent.frontends.session_choice import open_session, sessions_dir
 from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.llm.auth.keys import provider_key_names
 from marvin_agent.llm.values import Model
 from marvin_agent.places import Places
 from marvin_agent.policies import permissions
-from marvin_agent.session.index import find_session, latest
-from marvin_agent.session.store import Session
 from marvin_agent.tools.login import LoginEnvironment
 from marvin_agent.tools.registry import Registry, builtin_tools
 
@@ -70,7 +69,7 @@ async def start_engine(
     for notice in instructions.notices:
         notify(notice)
     login = LoginEnvironment()
-    session, resumed = open_session(options, config, places)
+    session, resumed = open_session(options, config, places, notify)
     setup = Setup(
         mode=mode,
         cwd=places.cwd,
@@ -111,25 +110,6 @@ async def start_engine(
     await engine.hooks.load_sources(only_required(sources, config.hooks.required) if options.no_hooks else sources)
     engine.hooks.require()
     return engine
-
-
-def sessions_dir(config: Config, places: Places) -> str:
-    return config.sessions.dir or places.sessions_dir
-
-
-def open_session(options: argparse.Namespace, config: Config, places: Places) -> tuple[Session, bool]:
-    """The session to work in, and whether it is one from before."""
-    root = sessions_dir(config, places)
-    if options.no_session or not config.sessions.enabled:
-        return Session.in_memory(places.cwd), False
-    if options.session:
-        return Session.open(find_session(root, options.session).path), True
-    if options.continue_:
-        newest = latest(root, places.cwd)
-        if newest is None:
-            raise UsageError("there is no session to continue here", hint="Leave -c out to begin one.")
-        return Session.open(newest.path), True
-    return Session.create(root, places.cwd), False
 
 
 def _models(config: Config, providers: Providers) -> tuple[Model, ...]:
