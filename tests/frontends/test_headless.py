@@ -1,43 +1,307 @@
-"""`marvin -p` as a user runs it: text, one object, or a stream of events."""
+"""`marvin -p` as a user runs it: the answer, the exit code, and what is said on the way."""
 
-import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from program import Marvin
+from program import PROGRAM, Marvin
+
+READ = {"name": "read", "arguments": {"path": "a.txt"}}
+KEYS = [
+    *("ok", "provider", "model", "prompt", "assistant", "error", "sessionId", "sessionPath", "usage", "cost", "turns"),
+    *("toolCalls", "stopReason", "durationMs", "validationIssues"),
+]
 
 
 @pytest.fixture
 def marvin(tmp_path: Path) -> Marvin:
-    return Marvin(tmp_path)
+    made = Marvin(tmp_path)
+    (made.work / "a.txt").write_text("alpha\n")
+    return made
 
 
-def test_text_on_a_pipe_is_the_final_answer_once(marvin: Marvin) -> None:
-    (marvin.work / "a.txt").write_text("alpha\n")
-    marvin.script(
-        {"text": "I look.", "toolCalls": [{"name": "read", "arguments": {"path": "a.txt"}}]}, {"text": "It is alpha."}
-    )
+# Text.
+
+
+def test_on_a_pipe_there_is_the_final_answer_once(marvin: Marvin) -> None:
+    marvin.script({"text": "I look.", "toolCalls": [READ]}, {"text": "It is alpha."})
     done = marvin.run("-p", "what is in a.txt?")
     assert done.code == 0, done.stderr
     assert done.stdout == "It is alpha.\n"
-    assert "read a.txt" in done.stderr
-    assert "\x1b" not in done.stderr
+    assert done.stderr == "✓ read a.txt\n"
 
 
-def test_on_a_terminal_the_answer_streams(marvin: Marvin) -> None:
-    marvin.script({"text": "one two three", "chunkDelayMs": 20})
-    with marvin.terminal("-p", "count") as terminal:
-        terminal.wait_for("one two three")
-        assert terminal.end() == 0
+def test_without_p_a_pipe_is_headless_too(marvin: Marvin) -> None:
+    marvin.script({"text": "Hello"})
+    assert marvin.run("hi").stdout == "Hello\n"
 
 
-def test_json_is_one_object_with_the_promised_keys(marvin: Marvin) -> None:
-    marvin.script({"text": "Done.", "usage": {"input": 10, "output": 2}})
-    done = marvin.run("--headless", "do it")
-    assert done.code == 0
+def test_what_the_model_says_is_printed_as_it_is_on_a_pipe(marvin: Marvin) -> None:
+    marvin.script({"text": "a\x1b[31mb\r\nc\n"})
+    assert marvin.run("-p", "hi").stdout == "a\x1b[31mb\r\nc\n"
+
+
+def test_tools_that_act_are_refused_without_permission_and_told_how(marvin: Marvin) -> None:
+    call = {"name": "bash", "arguments": {"command": "touch made"}}
+    marvin.script({"toolCalls": [call]}, {"text": "It was refused.", "match": "--auto"})
+    done = marvin.run("-p", "do it")
+    assert done.code == 0, done.stderr
+    assert not (marvin.work / "made").exists()
+    assert "⊘ bash touch made" in done.stderr
+    assert "--auto" in done.stderr
+
+
+@pytest.mark.parametrize("how", ["flag", "mode", "config"])
+def test_tools_that_act_run_with_permission(marvin: Marvin, how: str) -> None:
+    call = {"name": "bash", "arguments": {"command": "touch made"}}
+    marvin.script({"toolCalls": [call]}, {"text": "Done."})
+    if how == "config":
+        marvin.configure(permissions={"mode": "auto"})
+    flags = {"flag": ["--auto"], "mode": ["--permission-mode", "auto"], "config": []}[how]
+    assert marvin.run("-p", *flags, "do it").code == 0
+    assert (marvin.work / "made").exists()
+
+
+def test_a_retry_is_visible_and_leaves_one_answer(marvin: Marvin) -> None:
+    marvin.configure(retry={"baseDelayMs": 1})
+    marvin.script({"text": "wrong wrong", "fault": {"kind": "cut", "afterChunks": 1}}, {"text": "right"})
+    done = marvin.run("-p", "hi")
+    assert (done.code, done.stdout) == (0, "right\n")
+    assert "retry 1/" in done.stderr
+
+
+def test_a_failed_run_exits_1_and_says_why(marvin: Marvin) -> None:
+    marvin.script({"fault": {"status": 401, "message": "bad key"}})
+    done = marvin.run("-p", "hi")
+    assert done.code == 1
+    assert done.stdout == ""
+    assert "bad key" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_key_names_variable_command_and_local(marvin: Marvin) -> None:
+    done = marvin.run("-p", "--model", "anthropic/claude-sonnet-4-5", "hi")
+    assert done.code == 1
+    for part in ("ANTHROPIC_API_KEY", "marvin login", "--model local"):
+        assert part in done.stderr
+
+
+def test_a_wrong_configuration_exits_78(marvin: Marvin) -> None:
+    (marvin.config_dir / "config.json").write_text('{\n"modle": "x"}')
+    done = marvin.run("-p", "hi")
+    assert done.code == 78
+    assert "config.json:2" in done.stderr
+    done = marvin.run("--headless", "hi")
+    assert done.code == 78
+    assert done.json["ok"] is False
+    assert done.json["prompt"] == "hi"
+    assert "modle" in done.json["error"]
+
+
+def test_no_prompt_exits_2(marvin: Marvin) -> None:
+    for stdin in ("", " \n"):
+        done = marvin.run("-p", stdin=stdin)
+        assert done.code == 2
+        assert "no prompt" in done.stderr
+    assert marvin.run("--headless").json["error"].startswith("there is no prompt")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_are_no_trouble(marvin: Marvin, closed: str) -> None:
+    marvin.script({"text": "Hello"})
+    command = ["bash", "-c", f'"$@" {closed}', "bash", *PROGRAM, "-p", "hi"]
+    done = subprocess.run(command, env=marvin.env, cwd=marvin.work, capture_output=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == (b"" if " >&-" in f" {closed}" else b"Hello\n")
+    assert [message["role"] for message in marvin.messages()] == ["user", "assistant"]
+
+
+# JSON.
+
+
+def test_json_is_one_line_with_the_promised_keys(marvin: Marvin) -> None:
+    marvin.script(
+        {"text": "I look.", "toolCalls": [READ], "usage": {"input": 10, "output": 2}},
+        {"text": "Done.", "usage": {"input": 20, "output": 3}},
+        cost={"input": 1_000_000, "output": 0},
+    )
+    done = marvin.run("do", "it", "--headless")
+    assert done.code == 0, done.stderr
     assert done.stdout.count("\n") == 1
-    assert list(json.loads(done.stdout)) == [
-        *("ok", "provider", "model", "prompt", "assistant", "error", "sessionId", "sessionPath", "usage", "cost"),
-        *("turns", "toolCalls", "stopReason", "durationMs", "validationIssues"),
-    ]
+    assert done.stderr == ""
+    got = done.json
+    assert list(got) == KEYS
+    assert got["durationMs"] > 0
+    assert got["sessionPath"] == str(marvin.sessions[0])
+    assert got["sessionId"] in got["sessionPath"]
+    assert got["usage"]["totalTokens"] == 35
+    del got["durationMs"], got["sessionPath"], got["sessionId"], got["usage"]
+    assert got == {
+        "ok": True,
+        "provider": "demo",
+        "model": "one",
+        "prompt": "do it",
+        "assistant": "Done.",
+        "error": None,
+        "cost": 30.0,
+        "turns": 2,
+        "toolCalls": 1,
+        "stopReason": "stop",
+        "validationIssues": [],
+    }
+
+
+def test_json_tells_of_a_failed_run(marvin: Marvin) -> None:
+    marvin.script({"fault": {"status": 400, "message": "no such thing"}})
+    done = marvin.run("-p", "--output", "json", "hi")
+    assert done.code == 1
+    assert (done.json["ok"], done.json["stopReason"], done.json["turns"]) == (False, "error", 0)
+    assert "no such thing" in done.json["error"]
+    assert list(done.json) == KEYS
+
+
+def test_json_carries_notices(marvin: Marvin) -> None:
+    marvin.script({"text": "Hello"})
+    marvin.configure(lsp=True)
+    (issue,) = marvin.run("--headless", "hi").json["validationIssues"]
+    assert issue["level"] == "warning"
+    assert "diagnostics" in issue["message"]
+
+
+def test_stream_json_has_a_header_then_every_event(marvin: Marvin) -> None:
+    marvin.script({"text": "one two", "chunk": 4, "chunkDelayMs": 20, "toolCalls": [READ]}, {"text": "Done."})
+    done = marvin.run("-p", "--output", "stream-json", "hi")
+    assert done.code == 0
+    assert done.stderr == ""
+    header, *events = done.lines
+    assert (header["type"], header["version"], header["model"]) == ("header", 1, "one")
+    types = [event["type"] for event in events]
+    assert types[:3] == ["session", "message.start", "message.end"]
+    assert types[-2:] == ["agent.end", "agent.settled"]
+    for name in ("agent.start", "turn.start", "message.update", "tool.start", "tool.end", "turn.end"):
+        assert name in types
+    texts = [event["delta"]["text"] for event in events if event["type"] == "message.update"]
+    assert "one two" in "".join(texts)
+    assert texts[0] != "one two"
+
+
+def test_stream_json_ends_with_the_error_also_before_a_run(marvin: Marvin) -> None:
+    marvin.script({"fault": {"status": 400, "message": "no such thing"}})
+    done = marvin.run("-p", "--output", "stream-json", "hi")
+    end = next(line for line in done.lines if line["type"] == "agent.end")
+    assert (done.code, end["exitCode"], end["stopReason"]) == (1, 1, "error")
+    assert "no such thing" in end["error"]
+    (marvin.config_dir / "config.json").write_text("{")
+    done = marvin.run("-p", "--output", "stream-json", "hi")
+    assert [line["type"] for line in done.lines] == ["header", "agent.end"]
+    assert (done.code, done.lines[1]["exitCode"], done.lines[1]["errorKind"]) == (78, 78, "config")
+
+
+def test_an_argument_that_is_no_utf_8_does_not_break_json(marvin: Marvin) -> None:
+    marvin.script({"text": "Hello"})
+    done = marvin.run("--headless", "a\udcffb")
+    assert done.code == 0
+    assert done.json["prompt"] == "a\ufffdb"
+    done = marvin.run("--headless", "--attach", "a\udcff", "b")
+    assert done.code == 2
+    assert "cannot be attached" in done.json["error"]
+
+
+# Limits and what else a run is given.
+
+
+def test_max_turns_ends_the_run_with_what_there_is(marvin: Marvin) -> None:
+    marvin.script({"text": "Still at it.", "toolCalls": [READ], "repeat": True})
+    done = marvin.run("-p", "--max-turns", "2", "go")
+    assert (done.code, done.stdout) == (1, "Still at it.\n")
+    assert "--max-turns" in done.stderr
+    assert marvin.run("--headless", "--max-turns", "2", "go").json["turns"] == 2
+
+
+def test_max_cost_ends_the_run(marvin: Marvin) -> None:
+    marvin.script(
+        {"toolCalls": [READ], "usage": {"input": 1000, "output": 0}, "repeat": True}, cost={"input": 1000, "output": 0}
+    )
+    done = marvin.run("--headless", "--max-cost", "2.5", "go")
+    assert done.code == 1
+    assert done.json["turns"] == 3
+    assert done.json["cost"] == pytest.approx(3.0)
+
+
+def test_the_tools_are_those_that_were_asked_for(marvin: Marvin) -> None:
+    marvin.script({"toolCalls": [READ]}, {"text": "There is none.", "match": "no tool"})
+    assert marvin.run("-p", "--no-tools", "go").stdout == "There is none.\n"
+    marvin.script({"toolCalls": [READ]}, {"text": "Read.", "match": "alpha"})
+    assert marvin.run("-p", "--tools", "read, ls", "go").stdout == "Read.\n"
+    done = marvin.run("-p", "--tools", "raed", "go")
+    assert done.code == 2
+    assert "read" in done.stderr
+
+
+def test_it_works_where_cwd_says(marvin: Marvin) -> None:
+    other = marvin.work / "other"
+    other.mkdir()
+    (other / "a.txt").write_text("omega\n")
+    marvin.script({"toolCalls": [READ]}, {"text": "It is omega.", "match": "omega"})
+    assert marvin.run("-p", "--cwd", str(other), "go").stdout == "It is omega.\n"
+
+
+def test_the_provider_of_a_bare_model_can_be_named(marvin: Marvin) -> None:
+    marvin.script({"text": "I am demo."})
+    marvin.script({"text": "I am other."}, name="other")
+    assert marvin.run("-p", "--provider", "other", "--model", "one", "who?").stdout == "I am other.\n"
+    assert marvin.run("-p", "--provider", "other", "who?").stdout == "I am other.\n"
+
+
+def test_fallback_goes_on_with_the_next_model(marvin: Marvin) -> None:
+    marvin.configure(retry={"maxAttempts": 1})
+    marvin.script({"fault": {"status": 529}, "repeat": True}, name="down")
+    marvin.script({"text": "I am up."}, name="up")
+    done = marvin.run("-p", "--model", "down/one,up/one", "--fallback", "hi")
+    assert (done.code, done.stdout) == (0, "I am up.\n"), done.stderr
+    assert "up/one" in done.stderr
+    assert marvin.run("-p", "--model", "down/one,up/one", "hi").code == 1
+
+
+def test_a_conversation_is_recorded_and_played_back(marvin: Marvin) -> None:
+    marvin.script({"text": "Once."})
+    assert marvin.run("-p", "--record", "talk.jsonl", "hi").stdout == "Once.\n"
+    assert marvin.run("-p", "--replay", "talk.jsonl", "hi").stdout == "Once.\n"
+    done = marvin.run("-p", "--replay", "talk.jsonl", "something else")
+    assert done.code == 1
+    assert "something else" in done.stderr
+    assert marvin.run("-p", "--replay", "talk.jsonl", "--replay-loose", "something else").stdout == "Once.\n"
+    assert marvin.run("-p", "--record", "talk.jsonl", "hi").code == 2
+    assert marvin.run("-p", "--replay", "nothing.jsonl", "hi").code == 78
+
+
+def test_system_prompts_reach_the_model(marvin: Marvin) -> None:
+    marvin.script({"text": "a"}, {"text": "b"})
+    marvin.run("-p", "--system-prompt", "You are a parrot.", "--append-system-prompt", "Speak.", "--record", "a", "hi")
+    sent = (marvin.work / "a").read_text()
+    assert "You are a parrot." in sent
+    assert "Speak." in sent
+    marvin.run("-p", "--append-system-prompt", "Speak.", "--record", "b", "hi")
+    sent = (marvin.work / "b").read_text()
+    assert "You are a parrot." not in sent
+    assert "Speak." in sent
+
+
+def test_thinking_that_nobody_asked_for_is_not_missed(marvin: Marvin) -> None:
+    marvin.script({"toolCalls": [READ]}, {"text": "Hello"})
+    assert "think" not in marvin.run("-p", "hi").stderr
+    marvin.script({"toolCalls": [READ]}, {"text": "Hello"})
+    assert marvin.run("-p", "--thinking", "high", "hi").stderr.count("does not think") == 1
+    marvin.configure(thinking="low")
+    assert marvin.run("-p", "hi").stderr.count("does not think") == 1
+
+
+def test_each_model_of_a_list_has_its_thinking_level(marvin: Marvin) -> None:
+    marvin.configure(retry={"maxAttempts": 1})
+    marvin.script({"fault": {"status": 529}}, {"text": "Hello"}, models=("a", "b"), reasoning=True)
+    done = marvin.run(
+        "-p", "--model", "demo/a,demo/b", "--thinking", "low,high", "--fallback", "--output", "stream-json", "hi"
+    )
+    change = next(line for line in done.lines if line["type"] == "model.change" and line["modelId"] == "b")
+    assert change["thinkingLevel"] == "high"

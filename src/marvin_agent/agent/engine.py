@@ -25,6 +25,8 @@ from marvin_agent.hooks.dispatch import Limits as HookLimits
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.system import Choice, HookSystem
 from marvin_agent.llm.values import Model, ThinkingLevel, ToolSpec
+from marvin_agent.messages import Message
+from marvin_agent.session.last import last_thinking
 from marvin_agent.session.store import Session
 from marvin_agent.tools.files import SeenFiles
 
@@ -62,6 +64,9 @@ class Engine:
         self._idle = asyncio.Event()
         self._idle.set()
         self._noticed: set[str] = set()
+        self._thinking_chosen = setup.thinking_chosen
+        self._level_kept: tuple[str, str] | None = None
+        """The session that knows its thinking level, and the level."""
 
     @property
     def session(self) -> Session:
@@ -93,7 +98,7 @@ class Engine:
     def another_caller(self) -> Caller:
         """Calls models beside the run: for compaction and hooks."""
         pin = self.hooks.dispatcher.pin
-        return Caller(self.setup.models, self.points, self.outlet, self.setup.retry, pin, self._notice_once)
+        return Caller(self.setup.models, self.points, self.outlet, self.setup.retry, pin, self._clamped)
 
     # Life.
 
@@ -203,12 +208,21 @@ class Engine:
             caps=self.caps,
             limits=self.setup.limits,
             setting=self._setting,
-            store=self.conversation.store,
+            store=self._store,
             fall_back=self._fall_back,
         )
         self.last = run.summary
         await (run.start(prompt) if prompt else run.continue_without_prompt())
         self._run = None
+
+    def _store(self, message: Message, by: tuple[str, ...]) -> None:
+        """Keep a message, and before it the thinking level, when somebody chose one and the session does not know."""
+        known = (self.session.id, self.thinking)
+        if self._thinking_chosen and known != self._level_kept:
+            if last_thinking(self.session) != self.thinking:
+                self.session.append_thinking_change(self.thinking)
+            self._level_kept = known
+        self.conversation.store(message, by)
 
     def _setting(self, system: str | None) -> Setting:
         tools = tuple(
@@ -251,6 +265,7 @@ class Engine:
     async def set_thinking(self, level: ThinkingLevel) -> None:
         before, self.thinking = self.thinking, level
         if before != level:
+            self._thinking_chosen = True
             self.session.append_thinking_change(level)
             await self.points.fire(h.ThinkingChange, level=level, previous_level=before)
             self._model_changed()
@@ -284,7 +299,8 @@ class Engine:
     def _notice(self, text: str) -> None:
         self.outlet.emit(out.Notice(level="warning", text=text))
 
-    def _notice_once(self, text: str) -> None:
-        if text not in self._noticed:
+    def _clamped(self, text: str) -> None:
+        # Whoever left the level at its default did not ask for what the model lacks.
+        if self._thinking_chosen and text not in self._noticed:
             self._noticed.add(text)
             self._notice(text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
+from marvin_agent.agent.commands import BUILTIN
 from marvin_agent.agent.loop import hook_message
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.request import Ask
@@ -209,6 +210,8 @@ class HookSide:
             self._replaced[made.name] = (old, owner or "builtin")
 
     def register_command(self, name: str, description: str, handler: Any, complete: Any, hook: str) -> None:
+        if name in BUILTIN:
+            raise HookError(f"the command /{name} is marvin's own")
         if other := self.commands.get(name):
             raise HookError(f"the command /{name} is taken by {other.hook}")
         self.commands[name] = Command(name, description, handler, complete, hook)

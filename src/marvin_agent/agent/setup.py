@@ -30,6 +30,8 @@ class Setup(msgspec.Struct, kw_only=True, frozen=True):
     """The models of the list; the first is used, the others can be changed to or fallen back on."""
     thinking: tuple[ThinkingLevel, ...] = ("off",)
     """A level for each model of the list; the last goes for the rest."""
+    thinking_chosen: bool = False
+    """Whether somebody chose the level: then it is kept with the session, and a model that lacks it is worth a word."""
     tools: Registry
     interface: Interface
     retry: RetryPolicy = RetryPolicy()

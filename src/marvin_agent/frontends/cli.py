@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -19,20 +20,40 @@ COMMANDS = {
     "trust": ("trust_command", "trust this project's hooks as they are now; --list, --package"),
     "untrust": ("untrust_command", "take that back"),
     "doctor": ("doctor_command", "check that everything marvin needs is there"),
-    "local": ("local_command", "install or remove the embedded model's weights"),
     "completion": ("completion_command", "print a completion script for bash, zsh or fish"),
 }
+_FRONTENDS = "marvin_agent.frontends"
 THINKING = ("off", "minimal", "low", "medium", "high", "xhigh")
+OUTPUTS = ("text", "json", "stream-json")
+PLACES = {
+    "--cwd": ("DIR", "work here"),
+    "--config": ("FILE", "this config.json"),
+    "--config-dir": ("DIR", "the directory of marvin's files (~/.config/marvin)"),
+}
 EPILOG = """\
 exit codes: 0 done, 1 the run failed, 2 usage, 78 configuration, 130 interrupted
 """
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors are UsageErrors, so that all errors of marvin look alike."""
+    """Errors are UsageErrors, so that all errors of marvin look alike; the beginning of an option is not the option."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog}: {message}", hint=f"`{self.prog} --help` shows the options.")
+        hint = f"`{self.prog} --help` shows the options."
+        what, _, words = message.partition("unrecognized arguments: ")
+        if not what and words.startswith("-"):
+            flag = words.split()[0].partition("=")[0]
+            message = f"there is no option {flag}"
+            flags = [name for name in vars(self)["_option_string_actions"] if name[:2] == flag[:2] or len(flag) == 2]
+            near = _load("marvin_agent.nearest").nearest(flag, flags)
+            hint = f"Did you mean {near}? {hint}" if near else hint
+            if self.prog == "marvin":
+                hint += " A prompt that begins with a dash stands behind `--`."
+        command = self.prog.partition(" ")[2]
+        raise UsageError(f"{command}: {message}" if command else message, hint=hint)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -43,88 +64,157 @@ def parser() -> argparse.ArgumentParser:
         description="A terminal coding agent whose every step can be seen, changed or refused by a hook.",
         epilog="commands:\n" + "".join(f"  {name:<12}{text}\n" for name, (_, text) in COMMANDS.items()) + "\n" + EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add = made.add_argument
     add("prompt", nargs="*", help="what to do; standard input is the prompt, or is attached to it")
     add("-p", "--print", action="store_true", help="headless: do it, print the answer, leave")
-    add("--output", choices=("text", "json", "stream-json"), help="what a headless run prints (text)")
-    add("--headless", action="store_true", help="the same as -p --output json")
-    add("-c", "--continue", dest="continue_", action="store_true", help="go on with the latest session here")
-    add("-r", "--resume", action="store_true", help="choose a session to go on with")
-    add("--session", metavar="ID", help="go on with this session: an id, its beginning, or a path")
-    add("--no-session", action="store_true", help="keep nothing")
+    shape = made.add_mutually_exclusive_group().add_argument
+    shape("--output", choices=OUTPUTS, help="what a headless run prints (text)")
+    shape("--headless", action="store_true", help="the same as -p --output json")
+    session = made.add_mutually_exclusive_group().add_argument
+    session("-c", "--continue", dest="continue_", action="store_true", help="go on with the latest session here")
+    session("-r", "--resume", action="store_true", help="choose a session to go on with")
+    session("--session", metavar="ID", help="go on with this session: an id, its beginning, or a path")
+    session("--no-session", action="store_true", help="keep nothing")
     add("--model", metavar="MODEL", help="id, provider/id, a part of one, or a comma list")
     add("--provider", metavar="NAME", help="the provider of models named without one")
-    add("--thinking", metavar="LEVEL", help=f"{', '.join(THINKING)}; or a comma list, one for each model")
-    add("--auto", action="store_true", help="let tools act without asking; deny rules and gates still hold")
-    add("--permission-mode", choices=("ask", "edits", "auto", "plan"), help="what tools may do (ask)")
-    add("--tools", metavar="LIST", help="only these tools, separated by commas")
-    add("--no-tools", action="store_true", help="no tools at all")
+    add("--thinking", metavar="LEVEL", type=_levels, help=f"{', '.join(THINKING)}; or a comma list, one for each model")
+    add("--fallback", action="store_true", help="go on with the next model of the list when one stays down")
+    mode = made.add_mutually_exclusive_group().add_argument
+    mode("--auto", action="store_true", help="let tools act without asking; deny rules and gates still hold")
+    mode("--permission-mode", choices=("ask", "edits", "auto", "plan"), help="what tools may do (ask)")
+    tools = made.add_mutually_exclusive_group().add_argument
+    tools("--tools", metavar="LIST", help="only these tools, separated by commas")
+    tools("--no-tools", action="store_true", help="no tools at all")
     add("--attach", metavar="FILE", action="append", default=[], help="an image or a text to send along")
     add("--system-prompt", metavar="TEXT", help="in place of marvin's own")
     add("--append-system-prompt", metavar="TEXT", help="added to the system prompt")
-    add("--max-turns", metavar="N", type=int, help="stop after so many model calls")
-    add("--max-cost", metavar="USD", type=float, help="stop when the run has cost so much")
+    add("--max-turns", metavar="N", type=_count, help="stop after so many model calls")
+    add("--max-cost", metavar="USD", type=_money, help="stop when the run has cost so much")
     add("--hook", metavar="PATH", action="append", default=[], help="load this hook too; naming it is consent")
     add("--no-hooks", action="store_true", help="load no hooks but builtin and required ones")
     add("--trust-project", action="store_true", help="trust the project's .marvin directory for this run")
-    add("--record", metavar="FILE", help="keep the model traffic, without secrets")
-    add("--replay", metavar="FILE", help="play recorded traffic back in place of the network")
+    traffic = made.add_mutually_exclusive_group().add_argument
+    traffic("--record", metavar="FILE", help="keep the model traffic, without secrets")
+    traffic("--replay", metavar="FILE", help="play recorded traffic back in place of the network")
     add("--replay-loose", action="store_true", help="replay in order, even when requests differ")
-    add("--fallback", action="store_true", help="go on with the next model of the list when one stays down")
     _add_places(made)
     add("-v", "--version", action="version", version=f"marvin {__version__}")
+    return made
+
+
+def _levels(text: str) -> str:
+    for level in text.split(","):
+        if level.strip() not in THINKING:
+            raise argparse.ArgumentTypeError(f"{level.strip()!r} is no level; there are {', '.join(THINKING)}")
+    return text
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
+
+
+def _money(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1.0
+    if not 0 < amount < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not an amount above 0")
+    return amount
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """All of the command line with its commands, for those who describe it. It parses no prompt."""
+    made = parser()
+    commands = made.add_subparsers(metavar="COMMAND")
+    for name, (module, text) in COMMANDS.items():
+        _fill(commands.add_parser(name, help=text), _load(f"{_FRONTENDS}.{module}"))
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; gives the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _open_standard_streams()
     try:
         return _main(words)
     except MarvinError as error:
-        print(f"marvin: {error.show()}", file=sys.stderr)
-        return error.exit_code
+        return _tell(error, words)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read our output has left; there is nobody to tell.
+        # Whoever read our output has left; there is nobody to tell. The interpreter flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 1
+        return 128 + 13
 
 
 def _main(words: list[str]) -> int:
-    if words and words[0] in COMMANDS:
-        return _command(words[0], words[1:])
+    name, rest = split_command(words)
+    if name:
+        module = _load(f"{_FRONTENDS}.{COMMANDS[name][0]}")
+        options = command_parser(name, module).parse_args(rest)
+        # What completes the command line needs to know all of it.
+        known = whole_parser() if name == "completion" else _places(options)
+        return int(module.run(options, known))
     options = parse(words)
-    return int(_load("run_command").run(options, _places(options)))
+    return int(_load(f"{_FRONTENDS}.run_command").run(options, _places(options)))
 
 
-def _command(name: str, words: list[str]) -> int:
-    module = _load(COMMANDS[name][0])
-    made = command_parser(name, module)
-    options = made.parse_args(words)
-    return int(module.run(options, _places(options)))
+def _tell(error: MarvinError, words: list[str]) -> int:
+    """Show an error of before the run, in the form that was asked for."""
+    output = wanted_output(words)
+    if output == "text":
+        text = _load("marvin_agent.text").printable(error.show())
+        print(f"marvin: {text}", file=sys.stderr)
+    else:
+        _load(f"{_FRONTENDS}.report").Report(output).failed(error)
+    return error.exit_code
+
+
+def wanted_output(words: Sequence[str]) -> str:
+    """What the words ask to print, even when the rest of them is wrong."""
+    own = words[: words.index("--")] if "--" in words else words
+    for word, after in zip(own, [*own[1:], ""], strict=False):
+        output = word.removeprefix("--output=") if word.startswith("--output=") else after
+        if word.startswith("--output") and output in OUTPUTS:
+            return output
+    return "json" if "--headless" in own else "text"
+
+
+def split_command(words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The command that the first word is, if it is one, and its words; where marvin's files are may stand before it."""
+    at = 0
+    while at < len(words) and words[at].partition("=")[0] in PLACES:
+        at += 1 if "=" in words[at] else 2
+    if at < len(words) and words[at] in COMMANDS:
+        return words[at], [*words[at + 1 :], *words[:at]]
+    return None, list(words)
 
 
 def command_parser(name: str, module: Any) -> argparse.ArgumentParser:
     """The parser of a command: its own arguments, and where marvin's files are."""
-    made = Parser(prog=f"marvin {name}", description=module.__doc__, allow_abbrev=False)
+    return _fill(Parser(prog=f"marvin {name}", description=COMMANDS[name][1]), module)
+
+
+def _fill(made: argparse.ArgumentParser, module: Any) -> argparse.ArgumentParser:
     module.add_arguments(made)
     _add_places(made)
     return made
 
 
 def _add_places(made: argparse.ArgumentParser) -> None:
-    made.add_argument("--cwd", metavar="DIR", help="work here")
-    made.add_argument("--config", metavar="FILE", help="this config.json")
-    made.add_argument("--config-dir", metavar="DIR", help="the directory of marvin's files (~/.config/marvin)")
+    for flag, (metavar, text) in PLACES.items():
+        made.add_argument(flag, metavar=metavar, help=text)
 
 
 def _places(options: argparse.Namespace) -> Any:
     # Only now is anything loaded that costs time: usage errors and --help come before.
-    places = importlib.import_module("marvin_agent.places")
+    if options.cwd is not None and not os.path.isdir(options.cwd):
+        raise UsageError(f"--cwd {options.cwd}: there is no such directory")
+    places = _load("marvin_agent.places")
     return places.find_places(cwd=options.cwd, config_dir=options.config_dir, config_file=options.config)
 
 
@@ -139,6 +229,21 @@ def parse(words: list[str]) -> argparse.Namespace:
     return options
 
 
+def _open_standard_streams() -> None:
+    """Where one of them was closed, something else would be opened in its place and get what is meant for it."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+        if getattr(sys, name) is None:
+            # Open as long as the program runs.
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    # Where letters are few, those that are missing are shown as escapes.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def _load(name: str) -> Any:
     # Each command loads what it needs; `--help` and `--version` load nothing.
-    return importlib.import_module(f"marvin_agent.frontends.{name}")
+    return importlib.import_module(name)

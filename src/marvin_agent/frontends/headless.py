@@ -4,151 +4,177 @@ import argparse
 import asyncio
 import os
 import signal
-import sys
 import time
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
 
-import msgspec
-
-from marvin_agent import __version__
 from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
+from marvin_agent.agent.commands import Call, command_in, run_command
 from marvin_agent.agent.engine import Engine
 from marvin_agent.agent.queue import Prompt
-from marvin_agent.errors import UsageError
+from marvin_agent.errors import Aborted, MarvinError, UsageError
 from marvin_agent.frontends.nobody import Nobody
 from marvin_agent.frontends.progress import Progress
+from marvin_agent.frontends.report import Report
+from marvin_agent.frontends.result import Result
 from marvin_agent.frontends.start import start_engine
-from marvin_agent.messages import encode
+from marvin_agent.frontends.stdin import Asked, read_asked
 from marvin_agent.places import Places
 
-STREAM_VERSION = 1
+SAME_PRESS = 0.5
+"""Seconds in which a second signal is taken for the first: a terminal and a wrapper may both send one."""
 
 
-class Run:
+class Output(Protocol):
+    """How a run is told to whoever started it."""
+
+    streams: bool
+    """Whether messages are shown while they grow."""
+
+    def notice(self, text: str) -> None:
+        """Something worth a word that is known before there is an engine."""
+        ...
+
+    def begin(self, result: Result, cwd: str) -> None: ...
+
+    def show(self, event: out.EngineEvent) -> None: ...
+
+    def command_ended(self, result: Result) -> None: ...
+
+    def finish(self, result: Result) -> None: ...
+
+
+class Headless:
     """One headless run."""
 
     def __init__(self, options: argparse.Namespace, places: Places) -> None:
-        self.options = options
-        self.places = places
-        self.output: str = options.output or ("json" if options.headless else "text")
-        self.notices: list[dict[str, str]] = []
-        self.progress = Progress(stream=self.output == "text" and sys.stdout.isatty())
+        self._options = options
+        self._places = places
+        self._shape: str = options.output or ("json" if options.headless else "text")
+        self._output: Output = Progress() if self._shape == "text" else Report(self._shape)  # type: ignore[arg-type]
+        self._result = Result()
         self._engine: Engine | None = None
-        self._interrupts = 0
+        self._step: asyncio.Task[Any] | None = None
+        self._signals: list[tuple[int, float]] = []
+        self._reader_left = False
 
-    async def go(self, prompt: str) -> int:
-        """Do it; gives the exit code."""
+    def run(self) -> int:
+        """Do it; the exit code."""
         began = time.monotonic()
-        interface = Nobody(self._notify_from_hook)
-        mode: Any = "print" if self.output == "text" else "json"
-        text, images = parts_of(prompt, self.options.attach, self.places.cwd)
-        engine = await start_engine(self.options, self.places, mode=mode, interface=interface, notify=self._notify)
-        self._engine = engine
-        self._catch_signals()
-        streams = self.output == "stream-json" or self.progress.streams
-        reader = engine.outlet.subscribe(deltas=streams)
-        rendering = asyncio.ensure_future(self._render(reader.events(), engine))
         try:
-            await engine.start()
-            engine.submit(Prompt(text, images))
+            asked = read_asked(self._options.prompt, self._options.attach, self._notify)
+            self._result.prompt = asked.text
+            asyncio.run(self._go(asked))
+        except MarvinError as error:
+            self._result.failed(error)
+        if self._reader_left:
+            raise BrokenPipeError
+        self._result.seconds = time.monotonic() - began
+        self._output.finish(self._result)
+        if self._signals and self._result.error:
+            return 128 + self._signals[0][0]
+        return self._result.error.exit_code if self._result.error else 0
+
+    async def _go(self, asked: Asked) -> None:
+        self._catch_signals()
+        text, images = parts_of(asked.text, asked.attachments, self._places.cwd)
+        mode: Any = "print" if self._shape == "text" else "json"
+        engine = await self._interruptible(
+            start_engine(
+                self._options, self._places, mode=mode, interface=Nobody(self._notify_from_hook), notify=self._notify
+            )
+        )
+        self._engine = engine
+        self._know(engine)
+        self._output.begin(self._result, engine.cwd)
+        rendering = asyncio.ensure_future(self._render(engine.outlet.subscribe(deltas=self._output.streams).events()))
+        try:
+            await self._interruptible(engine.start())
+            if call := command_in(asked.text, engine):
+                await self._command(engine, call)
+            else:
+                engine.submit(Prompt(text, images))
             await engine.wait_until_idle()
         finally:
-            await engine.close("signal" if self._interrupts else "quit")
+            await engine.close("signal" if self._signals else "quit")
             await rendering
-        return self._finish(engine, prompt, time.monotonic() - began)
+            self._know(engine)
+        if engine.last and engine.last.error:
+            raise engine.last.error
 
-    async def _render(self, events: Any, engine: Engine) -> None:
-        if self.output == "stream-json":
-            self._line(
-                {
-                    "type": "header",
-                    "version": STREAM_VERSION,
-                    "marvin": __version__,
-                    "provider": engine.model.provider,
-                    "model": engine.model.id,
-                    "cwd": self.places.cwd,
-                }
-            )
+    async def _command(self, engine: Engine, call: Call) -> None:
+        """Do what the words after a slash say; the line it gives is the answer."""
+        if self._options.attach:
+            raise UsageError(f"--attach goes with a prompt, not with /{call.name}")
+        try:
+            self._result.answer = await self._interruptible(run_command(engine, call))
+        except MarvinError as error:
+            self._result.failed(error)
+            self._output.command_ended(self._result)
+            raise
+        self._output.command_ended(self._result)
+
+    async def _render(self, events: AsyncIterator[out.EngineEvent]) -> None:
         async for event in events:
-            match self.output:
-                case "stream-json":
-                    self._line(event)
-                case _:
-                    self.progress.show(event)
+            self._result.hear(event)
+            if self._reader_left:
+                continue
+            try:
+                self._output.show(event)
+            except OSError:
+                # Nobody reads what is printed: there is nobody to work for. The session keeps what there is.
+                self._reader_left = True
+                if self._engine:
+                    self._engine.abort()
 
-    def _line(self, value: Any) -> None:
-        sys.stdout.buffer.write(encode(value) + b"\n")
-        sys.stdout.buffer.flush()
-
-    def _finish(self, engine: Engine, prompt: str, seconds: float) -> int:
-        summary = engine.last
-        assert summary
-        error = summary.error
-        answer = summary.answer.text if summary.answer else ""
-        if self.output == "json":
-            self._line(
-                {
-                    "ok": error is None,
-                    "provider": engine.model.provider,
-                    "model": engine.model.id,
-                    "prompt": prompt,
-                    "assistant": answer,
-                    "error": error.show() if error else None,
-                    "sessionId": engine.session.id,
-                    "sessionPath": engine.session.path if engine.session.entries else None,
-                    "usage": msgspec.to_builtins(summary.usage) if summary.usage else None,
-                    "cost": summary.usage.cost.total if summary.usage else None,
-                    "turns": summary.turns,
-                    "toolCalls": summary.tool_calls,
-                    "stopReason": summary.stop_reason,
-                    "durationMs": round(seconds * 1000),
-                    "validationIssues": self.notices,
-                }
-            )
-        elif self.output == "text":
-            self.progress.finish(summary.answer)
-        if error is None:
-            return 0
-        if self.output != "json":
-            print(f"marvin: {error.show()}", file=sys.stderr)
-        return error.exit_code
+    def _know(self, engine: Engine) -> None:
+        self._result.provider, self._result.model = engine.model.provider, engine.model.id
+        self._result.session_id = engine.session.id
+        self._result.session_path = engine.session.path if engine.session.entries else None
 
     def _notify(self, text: str) -> None:
-        self.notices.append({"level": "warning", "message": text})
-        if self.output != "json":
-            print(f"marvin: {text}", file=sys.stderr)
+        self._result.issue("warning", text)
+        self._output.notice(text)
 
-    def _notify_from_hook(self, text: str, level: str, source: str) -> None:
-        engine = self._engine
-        if engine:
-            notice = out.Notice(level=level, text=text, source=source)  # type: ignore[arg-type]
+    def _notify_from_hook(self, text: str, level: Any, source: str) -> None:
+        if engine := self._engine:
+            notice = out.Notice(level=level, text=text, source=source)
             engine.loop.call_soon_threadsafe(engine.outlet.emit, notice)
+
+    # Signals.
 
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._interrupted, number)
+            # What is ignored (nohup) stays ignored.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                loop.add_signal_handler(number, self._interrupted, number)
 
     def _interrupted(self, number: int) -> None:
-        self._interrupts += 1
-        if self._interrupts > 2:
-            os._exit(128 + number)  # asked three times: whatever hangs, leave
+        """The first signal stops the run and tidies up; the next one leaves at once."""
+        now = time.monotonic()
+        self._signals.append((number, now))
+        if len(self._signals) > 2 or now - self._signals[0][1] > SAME_PRESS:
+            os._exit(128 + number)
         if self._engine:
             self._engine.abort()
+        if self._step:
+            self._step.cancel()
 
-
-def read_prompt(options: argparse.Namespace) -> str:
-    """The prompt from the words and from standard input; what is piped in is attached to the words."""
-    words = " ".join(options.prompt)
-    piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
-    if words and piped.strip():
-        return f"{words}\n\n<stdin>\n{piped.rstrip()}\n</stdin>"
-    return words or piped.strip()
+    async def _interruptible(self, coroutine: Any) -> Any:
+        """Wait for what a signal may cut short."""
+        self._step = step = asyncio.ensure_future(coroutine)
+        try:
+            return await step
+        except asyncio.CancelledError:
+            if self._signals:
+                raise Aborted from None
+            raise
+        finally:
+            self._step = None
 
 
 def run(options: argparse.Namespace, places: Places) -> int:
-    prompt = read_prompt(options)
-    if not prompt and not options.attach:
-        raise UsageError("there is no prompt", hint="Write one behind -p, or pipe it in.")
-    return asyncio.run(Run(options, places).go(prompt))
+    """Run without a person in front; the exit code."""
+    return Headless(options, places).run()

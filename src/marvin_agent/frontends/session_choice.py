@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 
 from marvin_agent.config import Config
 from marvin_agent.errors import Aborted, SessionError, UsageError
-from marvin_agent.messages import AssistantMessage
 from marvin_agent.places import Places, expand_path
-from marvin_agent.session.entries import MessageEntry, ModelChangeEntry, ThinkingChangeEntry
 from marvin_agent.session.index import SessionInfo, find_session, latest, list_sessions
 from marvin_agent.session.store import Session
 from marvin_agent.text import one_line, printable
@@ -88,22 +86,3 @@ def line(info: SessionInfo, width: int) -> str:
 def when(milliseconds: int) -> str:
     """A moment, in local time."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(milliseconds / 1000))
-
-
-def last_model(session: Session) -> tuple[str, str] | None:
-    """Provider and id of the model that a session was left with."""
-    for entry in reversed(session.branch()):
-        match entry:
-            case ModelChangeEntry(provider=provider, model_id=model_id):
-                return provider, model_id
-            case MessageEntry(message=AssistantMessage(provider=provider, model=model)) if provider and model:
-                return provider, model
-            case _:
-                pass
-    return None
-
-
-def last_thinking(session: Session) -> str | None:
-    """The thinking level that a session was left with; None when nobody chose one."""
-    levels = (entry.level for entry in reversed(session.branch()) if isinstance(entry, ThinkingChangeEntry))
-    return next(levels, None)

@@ -19,9 +19,11 @@ from marvin_agent.frontends.session_choice import open_session, sessions_dir
 from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.llm.auth.keys import provider_key_names
-from marvin_agent.llm.values import Model
+from marvin_agent.llm.values import THINKING_LEVELS, Model, ThinkingLevel
 from marvin_agent.places import Places
 from marvin_agent.policies import permissions
+from marvin_agent.session.last import last_model, last_thinking
+from marvin_agent.session.store import Session
 from marvin_agent.tools.login import LoginEnvironment
 from marvin_agent.tools.registry import Registry, builtin_tools
 
@@ -31,9 +33,9 @@ Notify = Callable[[str], None]
 def overrides(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """What the command line sets, as the configuration takes it."""
     found: dict[str, dict[str, Any]] = {}
-    if options.model:
+    if options.model is not None:
         found["--model"] = {"model": options.model}
-    if options.provider:
+    if options.provider is not None:
         found["--provider"] = {"provider": options.provider}
     if options.thinking:
         found["--thinking"] = {"thinking": options.thinking}
@@ -64,12 +66,12 @@ async def start_engine(
         wrap=_wrap(options, places),
         notify=notify,
     )
-    cycle = _models(config, providers)
     instructions = read_instructions(places.config_dir, places.project_root, places.cwd)
     for notice in instructions.notices:
         notify(notice)
     login = LoginEnvironment()
     session, resumed = open_session(options, config, places, notify)
+    cycle, thinking = _setting(options, config, providers, session if resumed else None, notify)
     setup = Setup(
         mode=mode,
         cwd=places.cwd,
@@ -80,7 +82,8 @@ async def start_engine(
         resumed=resumed,
         models=providers,
         cycle=cycle,
-        thinking=config.thinking_levels,
+        thinking=thinking,
+        thinking_chosen=config.origin("thinking") != "default" or thinking != config.thinking_levels,
         tools=_tools(config, login),
         interface=interface,
         retry=RetryPolicy(
@@ -112,12 +115,42 @@ async def start_engine(
     return engine
 
 
-def _models(config: Config, providers: Providers) -> tuple[Model, ...]:
+def _setting(
+    options: argparse.Namespace, config: Config, providers: Providers, resumed: Session | None, notify: Notify
+) -> tuple[tuple[Model, ...], tuple[ThinkingLevel, ...]]:
+    """The models and their thinking levels. A session goes on with its own, unless the command line names others."""
+    levels = config.thinking_levels
+    if resumed and options.thinking is None:
+        left = last_thinking(resumed)
+        levels = tuple(level for level in THINKING_LEVELS if level == left) or levels
+    keep = resumed if options.model is None and options.provider is None else None
+    if keep and (model := _restored(keep, providers, notify)):
+        others = _configured(config, providers) if config.models else ()
+        return (model, *(other for other in others if other.ref != model.ref)), levels
+    return _configured(config, providers), levels
+
+
+def _configured(config: Config, providers: Providers) -> tuple[Model, ...]:
     if config.models:
         return tuple(providers.find(name, config.provider) for name in config.models)
     if config.provider:
         return (providers.catalog.models(config.provider)[0],)
     return (providers.default(),)
+
+
+def _restored(session: Session, providers: Providers, notify: Notify) -> Model | None:
+    """The model that a session was left with; None when it has none, or one that is not there any more."""
+    last = last_model(session)
+    if last is None:
+        return None
+    provider, identifier = last
+    catalog = providers.catalog
+    if catalog.provider_name(provider) == provider:
+        for model in catalog.models(provider):
+            if model.id == identifier:
+                return model
+    notify(f"the session's model {provider}/{identifier} is not there any more")
+    return None
 
 
 def _tools(config: Config, login: LoginEnvironment) -> Registry:

@@ -1,0 +1,161 @@
+"""The command line: what is an option, a command or a prompt, and how wrong words are answered."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from marvin_agent.errors import UsageError
+from marvin_agent.frontends.cli import COMMANDS, parse, split_command, wanted_output, whole_parser
+from program import Marvin
+
+
+@pytest.fixture
+def marvin(tmp_path: Path) -> Marvin:
+    return Marvin(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-p", "--model", "m", "fix", "the test"],
+        ["fix", "the test", "-p", "--model", "m"],
+        ["fix", "-p", "the test", "--model=m"],
+        ["--model", "m", "-p", "--", "fix", "the test"],
+    ],
+)
+def test_options_stand_before_or_after_the_prompt(words: list[str]) -> None:
+    options = parse(words)
+    assert options.prompt == ["fix", "the test"]
+    assert options.model == "m"
+    assert options.print
+
+
+def test_behind_two_dashes_everything_is_prompt() -> None:
+    assert parse(["-p", "--", "--model", "-x", "sessions"]).prompt == ["--model", "-x", "sessions"]
+
+
+def test_a_first_word_that_is_a_command_is_one() -> None:
+    assert split_command(["sessions", "list"]) == ("sessions", ["list"])
+    assert split_command(["--cwd", "/x", "--config=c", "sessions", "list"]) == (
+        "sessions",
+        ["list", "--cwd", "/x", "--config=c"],
+    )
+    for words in (["--", "sessions"], ["-p", "sessions"], ["list", "sessions"], ["--cwd", "sessions"], []):
+        assert split_command(words) == (None, words)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--modle", "x"], "there is no option --modle"),
+        (["hi", "--outptu=json"], "Did you mean --output?"),
+        (["-x"], "there is no option -x"),
+        (["--mod", "m"], "there is no option --mod"),
+        (["--model"], "expected one argument"),
+        (["--model", "-p", "hi"], "expected one argument"),
+        (["--thinking", "hard"], "off, minimal, low, medium, high, xhigh"),
+        (["--thinking", "low,", "hi"], "no level"),
+        (["--thinking", ""], "no level"),
+        (["--output", "xml"], "stream-json"),
+        (["--max-turns", "0"], "from 1 on"),
+        (["--max-turns", "many"], "from 1 on"),
+        (["--max-cost", "-1"], "above 0"),
+        (["--max-cost", "nan"], "above 0"),
+        (["-c", "--session", "x"], "not allowed with"),
+        (["-r", "--no-session"], "not allowed with"),
+        (["--headless", "--output", "text"], "not allowed with"),
+        (["--auto", "--permission-mode", "plan"], "not allowed with"),
+        (["--record", "a", "--replay", "b"], "not allowed with"),
+    ],
+)
+def test_wrong_options_are_errors_that_help(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(words)
+    assert message in caught.value.show()
+    assert caught.value.exit_code == 2
+
+
+def test_the_installed_program_says_what_is_wrong_and_exits_2(marvin: Marvin) -> None:
+    done = marvin.run("-p", "--modle", "x", "hi")
+    assert done.code == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("marvin: there is no option --modle\nDid you mean --model?")
+    assert marvin.run("sessions", "--al").code == 2
+    assert marvin.run("--cwd", "/nowhere/at/all", "-p", "hi").code == 2
+    assert marvin.run("-p", "--model", "", "hi").code == 2
+
+
+def test_an_unprintable_word_does_no_harm(marvin: Marvin) -> None:
+    done = marvin.run("-p", "--\x1b[2J", "hi")
+    assert done.code == 2
+    assert "\x1b" not in done.stderr
+
+
+def test_wrong_words_are_told_as_json_to_those_who_want_json(marvin: Marvin) -> None:
+    done = marvin.run("--headless", "--nonsense", "hi")
+    assert done.code == 2
+    assert done.json["ok"] is False
+    assert "--nonsense" in done.json["error"]
+    done = marvin.run("--output", "stream-json", "--nonsense", "hi")
+    assert done.code == 2
+    assert [line["type"] for line in done.lines] == ["header", "agent.end"]
+    assert done.lines[1]["exitCode"] == 2
+
+
+def test_the_wanted_output_is_seen_in_wrong_words() -> None:
+    assert wanted_output(["--headless", "--x"]) == "json"
+    assert wanted_output(["--output=stream-json", "--x"]) == "stream-json"
+    assert wanted_output(["--output", "json", "--x"]) == "json"
+    assert wanted_output(["--output", "xml"]) == "text"
+    assert wanted_output(["--", "--headless"]) == "text"
+
+
+def test_every_command_has_help_that_names_it(marvin: Marvin) -> None:
+    listed = marvin.run("--help").stdout
+    for name in COMMANDS:
+        assert f"  {name} " in listed
+        done = marvin.run(name, "--help")
+        assert done.code == 0
+        assert f"usage: marvin {name}" in done.stdout
+
+
+def test_the_whole_command_line_can_be_described() -> None:
+    text = whole_parser().format_help()
+    assert "--append-system-prompt" in text
+    assert "sessions" in text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_options_and_commands(marvin: Marvin, shell: str) -> None:
+    done = marvin.run("completion", shell)
+    assert done.code == 0, done.stderr
+    for word in ("permission-mode", "sessions", "doctor", "all"):
+        assert word in done.stdout
+
+
+def test_version_and_help_load_next_to_nothing() -> None:
+    code = """
+import sys
+before = set(sys.modules)
+from marvin_agent.frontends.cli import main
+try:
+    main([sys.argv[1]])
+except SystemExit:
+    pass
+import json
+print(json.dumps(sorted(name for name in set(sys.modules) - before if name.startswith("marvin") or "." not in name)))
+"""
+    for flag in ("--version", "--help"):
+        done = subprocess.run([sys.executable, "-c", code, flag], capture_output=True, text=True, check=True)
+        loaded = json.loads(done.stdout.splitlines()[-1])
+        assert [name for name in loaded if name.startswith("marvin")] == [
+            "marvin_agent",
+            "marvin_agent.errors",
+            "marvin_agent.frontends",
+            "marvin_agent.frontends.cli",
+        ]
+        forbidden = {"asyncio", "msgspec", "inspect", "dataclasses", "pathlib", "tempfile", "json", "subprocess"}
+        assert not forbidden & {*loaded} - {"json"}
