@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
-from marvin_agent.agent.commands import BUILTIN
+from marvin_agent.agent.hooktools import Command, HookTools
 from marvin_agent.agent.loop import hook_message
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.request import Ask
@@ -16,12 +16,11 @@ from marvin_agent.agent.usage import tokens
 from marvin_agent.errors import HookError, Refused, SessionError
 from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
+from marvin_agent.hooks.registry import Hook
 from marvin_agent.llm.values import THINKING_LEVELS, Model
 from marvin_agent.messages import Usage, UserPart, text_of, user
 from marvin_agent.processes import execute
 from marvin_agent.session.read import SessionReader
-from marvin_agent.tools.schema import tool_from_function
-from marvin_agent.tools.tool import Tool
 
 if TYPE_CHECKING:
     from marvin_agent.agent.engine import Engine
@@ -59,13 +58,11 @@ class Completion(NamedTuple):
     usage: Usage | None
 
 
-class Command(NamedTuple):
-    """A slash command of a hook."""
+class Flag(NamedTuple):
+    """A flag of a hook."""
 
-    name: str
-    description: str
-    handler: Any
-    complete: Any
+    kind: type
+    value: Any
     hook: str
 
 
@@ -74,9 +71,20 @@ class HookSide:
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
-        self.commands: dict[str, Command] = {}
+        self.tools = HookTools(engine.setup.tools, self, lambda: engine.hooks.loop, self._hook)
+        self.renderers: dict[str, tuple[Any, str]] = {}
+        """Renderers of hook messages by type, with the hook that brought each."""
+        self.shortcuts: dict[str, tuple[Any, str]] = {}
+        self._flags: dict[str, Flag] = {}
         self._dialog = asyncio.Lock()
-        self._replaced: dict[str, tuple[Tool, str]] = {}
+
+    @property
+    def commands(self) -> dict[str, Command]:
+        """The hooks' slash commands by name."""
+        return self.tools.commands
+
+    def _hook(self, hook_id: str) -> Hook | None:
+        return next((hook for hook in self._engine.hooks.registry.hooks if hook.id == hook_id), None)
 
     # What can be read from any thread.
 
@@ -147,12 +155,14 @@ class HookSide:
         return dict(self._engine.setup.hook_settings.get(hook, {}))
 
     def flag(self, name: str) -> Any:
-        raise HookError(f"there is no flag {name!r}")
+        if name not in self._flags:
+            raise HookError(f"there is no flag {name!r}; register_flag makes one")
+        return self._flags[name].value
 
     # What acts, on the engine's loop, and returns at once.
 
     def abort(self) -> None:
-        self._post(self._engine.abort)
+        self.post(self._engine.abort)
 
     def submit(self, text: str, attachments: Sequence[Any], deliver_as: str | None, hook: str) -> None:
         if not isinstance(text, str):
@@ -161,11 +171,11 @@ class HookSide:
         if not written and not images:
             raise HookError("a message needs a text or an attachment")
         prompt = Prompt(written, images, f"hook:{hook}")
-        self._post(self._engine.submit, prompt, "steer" if deliver_as == "steer" else "follow_up")
+        self.post(self._engine.submit, prompt, "steer" if deliver_as == "steer" else "follow_up")
 
     def submit_message(self, message: Mapping[str, Any], trigger_turn: bool, deliver_as: str | None, hook: str) -> None:
         made = hook_message(dict(message))
-        self._post(self._store_message, made, trigger_turn, hook)
+        self.post(self._store_message, made, trigger_turn, hook)
 
     def _store_message(self, message: Any, trigger_turn: bool, hook: str) -> None:
         self._engine.conversation.store_and_show(message, (hook,))
@@ -175,7 +185,7 @@ class HookSide:
     def append_entry(self, custom_type: str, data: Any) -> None:
         if self._engine.session.path is None:
             raise SessionError("append_entry: this run keeps no session (--no-session), so nothing can be stored")
-        self._post(self._engine.session.append_custom, custom_type, data)
+        self.post(self._engine.session.append_custom, custom_type, data)
 
     def set_model(self, ref: Any, hook: str) -> None:
         model = ref if isinstance(ref, Model) else self._engine.setup.models.find(_ref_text(ref))
@@ -193,49 +203,58 @@ class HookSide:
         self._engine.active = frozenset(names)
 
     def forget(self, hook: str) -> None:
-        self.commands = {name: command for name, command in self.commands.items() if command.hook != hook}
-        for tool in [
-            tool.name for tool in self._engine.setup.tools if self._engine.setup.tools.owner(tool.name) == hook
-        ]:
-            self._engine.setup.tools.remove(tool)
-            if replaced := self._replaced.pop(tool, None):
-                self._engine.setup.tools.add(replaced[0], owner=replaced[1])
+        self.tools.forget(hook)
+        self._flags = {name: flag for name, flag in self._flags.items() if flag.hook != hook}
+        self.renderers = {kind: pair for kind, pair in self.renderers.items() if pair[1] != hook}
+        self.shortcuts = {key: pair for key, pair in self.shortcuts.items() if pair[1] != hook}
 
     def register_tool(self, tool: Any, replaces: str | None, hook: str) -> None:
-        if "function" not in tool:
-            raise HookError("tools given as a JSON Schema are not taken yet; register a typed function")
-        made = tool_from_function(tool["function"], name=tool.get("name"))
-        owner = self._engine.setup.tools.owner(made.name)
-        if old := self._engine.setup.tools.add(made, owner=hook, replaces=replaces):
-            self._replaced[made.name] = (old, owner or "builtin")
+        self.tools.add_tool(tool, replaces, hook)
 
     def register_command(self, name: str, description: str, handler: Any, complete: Any, hook: str) -> None:
-        if name in BUILTIN:
-            raise HookError(f"the command /{name} is marvin's own")
-        if other := self.commands.get(name):
-            raise HookError(f"the command /{name} is taken by {other.hook}")
-        self.commands[name] = Command(name, description, handler, complete, hook)
+        self.tools.add_command(Command(name, description, handler, complete, hook))
 
     def register_flag(self, name: str, kind: type, default: Any, hook: str) -> None:
-        raise HookError("register_flag does not work yet")
+        if kind not in (bool, str, int, float):
+            raise HookError(f"a flag is of type bool, str, int or float, not {kind!r}")
+        if other := self._flags.get(name):
+            raise HookError(f"the flag --{name} is taken by {other.hook}")
+        self._flags[name] = Flag(kind, default if default is not None or kind is not bool else False, hook)
 
     def register_provider(self, name: str, settings: Mapping[str, Any], hook: str) -> None:
-        raise HookError("register_provider does not work yet")
+        self._engine.setup.models.register(name, settings)
 
     def register_renderer(self, custom_type: str, renderer: Any, hook: str) -> None:
         if not callable(renderer):
             raise HookError(f"the renderer of {custom_type!r} is not a function")
+        if other := self.renderers.get(custom_type):
+            raise HookError(f"messages of type {custom_type!r} are rendered by {other[1]} already")
+        self.renderers[custom_type] = (renderer, hook)
 
     def register_shortcut(self, key: str, handler: Any, hook: str) -> None:
         if not callable(handler):
             raise HookError(f"the handler of {key!r} is not a function")
+        if other := self.shortcuts.get(key):
+            raise HookError(f"the key {key!r} is taken by {other[1]}")
+        self.shortcuts[key] = (handler, hook)
+
+    def set_flags(self, given: Mapping[str, str | bool]) -> list[str]:
+        """Take the values of hooks' flags from the command line; the names that no hook registered."""
+        unknown = []
+        for name, value in given.items():
+            flag = self._flags.get(name)
+            if flag is None or (isinstance(value, bool) and flag.kind is not bool):
+                unknown.append(name)
+                continue
+            self._flags[name] = flag._replace(value=value if flag.kind is bool else flag.kind(value))
+        return unknown
 
     # What is awaited on the hook loop.
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any], hook: str) -> ToolAnswer:
         call_id = f"hook_{uuid.uuid4().hex[:12]}"
         invoker = self._engine.invoker
-        result = await self._there(lambda: invoker.single(name, dict(arguments), call_id, f"hook:{hook}"))
+        result = await self.on_engine(lambda: invoker.single(name, dict(arguments), call_id, f"hook:{hook}"))
         return ToolAnswer(result.content, result.details, result.status != "ok", result.status or "error")
 
     async def complete(self, system_prompt: str, text: str, hook: str) -> Completion:
@@ -250,7 +269,7 @@ class HookSide:
             origin=f"hook:{hook}",
             visible=False,
         )
-        message = await self._there(lambda: engine.another_caller().call(ask))
+        message = await self.on_engine(lambda: engine.another_caller().call(ask))
         return Completion(message.text, message.stop_reason, message.usage)
 
     async def execute(
@@ -265,13 +284,16 @@ class HookSide:
 
     async def change_session(self, action: str, hook: str, scheduled: bool, **arguments: Any) -> dict[str, Any]:
         if scheduled:
-            self._post(self._engine.errands.schedule, action, hook, arguments)
+            self.post(self._engine.errands.schedule, action, hook, arguments)
             return {"scheduled": True}
-        return await self._there(lambda: self.change(action, hook, arguments))
+        return await self.on_engine(lambda: self.change(action, hook, arguments))
 
     async def change(self, action: str, hook: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Change the session, now and on the engine's loop."""
         engine = self._engine
+        if action != "summarize":
+            # A command may come while a run is under way: it is not torn away from its session.
+            await engine.wait_until_idle()
         try:
             match action:
                 case "summarize":
@@ -288,23 +310,23 @@ class HookSide:
         return {"cancelled": False, "session_id": engine.session.id}
 
     async def wait_for_idle(self) -> None:
-        await self._there(self._engine.wait_until_idle)
+        await self.on_engine(self._engine.wait_until_idle)
 
     async def ask(self, method: str, *arguments: Any) -> Any:
-        return await self._there(lambda: self._ask(method, arguments))
+        return await self.on_engine(lambda: self._ask(method, arguments))
 
     async def _ask(self, method: str, arguments: tuple[Any, ...]) -> Any:
         async with self._dialog:
             return await getattr(self.interface, method)(*arguments)
 
-    async def _there(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def on_engine(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine function on the engine's loop and wait for it, from whatever loop this is."""
         home = self._engine.loop
         if asyncio.get_running_loop() is home:
             return await function()
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(function(), home))
 
-    def _post(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def post(self, function: Callable[..., Any], *arguments: Any) -> None:
         self._engine.loop.call_soon_threadsafe(self._engine.errands.call, function, *arguments)
 
     def _start(self, coroutine: Coroutine[Any, Any, Any]) -> None:

@@ -1,7 +1,7 @@
 """The one place where a model is called: hooks change the request, failures are retried, the stream is shown."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -12,7 +12,7 @@ from marvin_agent.agent.points import Points
 from marvin_agent.agent.retry import RetryPolicy
 from marvin_agent.errors import ProviderError, Refused
 from marvin_agent.hooks import events as h
-from marvin_agent.hooks.forms import FormError, to_plain
+from marvin_agent.hooks.forms import FormError, Lazy, to_plain
 from marvin_agent.hooks.outcome import Outcome
 from marvin_agent.hooks.payload import Event
 from marvin_agent.llm.call import ModelCall
@@ -43,6 +43,10 @@ class Models(Protocol):
         ...
 
     def transport(self, model: Model) -> Transport: ...
+
+    def register(self, name: str, settings: Mapping[str, Any]) -> None:
+        """Add a provider that a hook brings: base_url, api, api_key, headers, models. Raises HookError."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -101,15 +105,14 @@ class Caller:
                 message = await self._attempt(call, ask)
             except ProviderError as error:
                 delay = self._policy.delay(attempt, error)
-                if attempt > 1 and delay is None:
-                    self._retried(attempt - 1, error)
                 if delay is None:
+                    if attempt > 1:
+                        await self._retried(attempt - 1, error)
                     raise
                 call = await self._wait(call, attempt, delay, error, ask.visible)
             else:
                 if attempt > 1:
-                    self._retried(attempt - 1, None)
-                    await self._points.fire(h.RetryEnd, attempt=attempt - 1, success=True, error=None)
+                    await self._retried(attempt - 1, None)
                 self._live = None
                 return message
 
@@ -139,7 +142,8 @@ class Caller:
         self._points.tell(h.MessageStart, message=message)
 
     def _tell_update(self, delta: Delta, call: ModelCall) -> None:
-        self._points.tell(h.MessageUpdate, message=None, delta=to_plain(delta))
+        # The message so far is made when a handler is about to see it, since deltas may be many.
+        self._points.tell(h.MessageUpdate, message=Lazy(lambda: call.partial("stop")), delta=to_plain(delta))
 
     async def _wait(
         self, call: ModelCall, attempt: int, delay: float, error: ProviderError, visible: bool
@@ -155,8 +159,10 @@ class Caller:
         again.payload = call.payload
         return again
 
-    def _retried(self, attempt: int, error: ProviderError | None) -> None:
-        self._outlet.emit(RetryEnded(attempt=attempt, success=error is None, error=error.show() if error else None))
+    async def _retried(self, attempt: int, error: ProviderError | None) -> None:
+        text = error.show() if error else None
+        self._outlet.emit(RetryEnded(attempt=attempt, success=error is None, error=text))
+        await self._points.fire(h.RetryEnd, attempt=attempt, success=error is None, error=text)
 
     async def _prepare(self, ask: Ask) -> ModelCall:
         """Let the hooks see and change the request, in the order of the contract."""

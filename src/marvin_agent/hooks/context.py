@@ -243,3 +243,28 @@ class Context(_Part):
     async def call_tool(self, name: str, input: Mapping[str, Any]) -> Any:  # noqa: A002
         """Run a tool through the same gates as the model's calls."""
         return await self._alive().call_tool(name, input, self._hook)
+
+
+class ToolCallContext(Context):
+    """What a hook's tool receives beside its arguments."""
+
+    def __init__(self, engine: Engine, hook: str, call: Any, old: Any) -> None:
+        super().__init__(engine, None, hook)
+        self._call = call
+        self._old = old
+
+    @property
+    def call_id(self) -> str:
+        return str(self._call.call_id) if self._call else ""
+
+    def update(self, text: str) -> None:
+        """Show output as it comes."""
+        if self._call:
+            self._engine.post(self._call.update, str(text))
+
+    @awaited
+    async def call_replaced(self, input: Mapping[str, Any]) -> Any:  # noqa: A002
+        """Call the tool that this one replaces."""
+        if self._old is None:
+            raise HookError("this tool replaces none")
+        return await self._engine.on_engine(lambda: self._old(dict(input)))

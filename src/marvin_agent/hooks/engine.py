@@ -4,7 +4,7 @@ Plain methods are called from the hook loop or a hook's thread and must return a
 engine's own loop. Coroutine methods are awaited on the hook loop.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol
 
 from marvin_agent.hooks.payload import Mode
@@ -97,6 +97,14 @@ class Engine(Protocol):
     def setting(self, hook: str) -> dict[str, Any]: ...
 
     def flag(self, name: str) -> Any: ...
+
+    def post(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Call a function on the engine's loop soon."""
+        ...
+
+    async def on_engine(self, function: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """Run a coroutine function on the engine's loop and wait for it."""
+        ...
 
     # They act, and return at once.
 

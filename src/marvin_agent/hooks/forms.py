@@ -62,6 +62,13 @@ def _plain(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
+class Lazy:
+    """A value of an event that is costly to make: made anew for each handler."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
 def fresh(value: Any) -> Any:
     """A copy that may be changed without anybody else noticing; frozen values are shared."""
     if isinstance(value, dict):
@@ -70,6 +77,8 @@ def fresh(value: Any) -> Any:
         return [fresh(item) for item in value]
     if isinstance(value, Payload):
         return type(value)(**{name: fresh(item) for name, item in vars(value).items()})
+    if isinstance(value, Lazy):
+        return value.make()
     return value
 
 

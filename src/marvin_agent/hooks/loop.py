@@ -81,6 +81,14 @@ class HookLoop:
         finally:
             owner.reset(token)
 
+    async def owned(self, coroutine: Coroutine[Any, Any, T], hook: Hook | None) -> T:
+        """Await a coroutine as a hook's: the tasks that it starts are the hook's too."""
+        token = owner.set(hook)
+        try:
+            return await coroutine
+        finally:
+            owner.reset(token)
+
     def complain(self, error: BaseException, hook: Hook) -> None:
         self._report(error, hook)
 

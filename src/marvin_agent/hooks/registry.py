@@ -59,9 +59,7 @@ class Handler:
         self.tools = tools
         self.final = final
         self.purposes = purposes or (("turn",) if spec.name in MODEL_EVENTS_FOR_TURNS else None)
-        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(function, "__call__", None)  # noqa: B004
-        )
+        self.is_async = runs_async(function)
         self.failures = 0
         """How often in a row it failed."""
         self.off = False
@@ -153,6 +151,12 @@ class Registry:
             name: tuple(handler for _, handler in sorted(pairs, key=lambda pair: pair[0]))
             for name, pairs in found.items()
         }
+
+
+def runs_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives a coroutine."""
+    called = getattr(function, "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
 
 def event_names(event: object) -> tuple[str, ...]:

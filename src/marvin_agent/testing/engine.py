@@ -1,6 +1,6 @@
 """An engine whose model follows a script: real loop, real tools, real hooks, no network. For tests."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from marvin_agent.agent import events as out
 from marvin_agent.agent.caps import Limits
 from marvin_agent.agent.engine import Engine
 from marvin_agent.agent.loop import Summary
+from marvin_agent.agent.providers import provider_models
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.retry import RetryPolicy
 from marvin_agent.agent.setup import Setup
@@ -77,6 +78,10 @@ class ScriptedModels:
     def transport(self, model: Model) -> Transport:
         return self.recorded
 
+    def register(self, name: str, settings: Mapping[str, Any]) -> None:
+        for model in provider_models(name, settings):
+            self._models[model.ref] = model
+
     async def close(self) -> None:
         await self.recorded.close()
 
@@ -107,6 +112,7 @@ class ScriptedEngine:
         settings: dict[str, Any] | None = None,
         required: tuple[str, ...] = (),
         disabled: tuple[str, ...] = (),
+        secret_names: frozenset[str] = frozenset(),
     ) -> None:
         self.directory = directory
         self.models = ScriptedModels(tuple(replies), models, key=key)
@@ -139,6 +145,7 @@ class ScriptedEngine:
             hook_settings=settings or {},
             required_hooks=required,
             disabled_hooks=disabled,
+            secret_names=secret_names,
         )
         self.engine: Engine
 

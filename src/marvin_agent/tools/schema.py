@@ -13,7 +13,7 @@ A parameter named `ctx` receives the context. Names are camelCase in JSON.
 
 import asyncio
 import types
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, get_type_hints
 
 import msgspec
@@ -26,6 +26,7 @@ from marvin_agent.tools.typeschema import type_schema, without_none
 
 Check: TypeAlias = Callable[[dict[str, Any]], list[str]]
 PathOf: TypeAlias = Callable[[dict[str, Any]], str | None]
+Run: TypeAlias = Callable[[Callable[..., Any], dict[str, Any], str], Awaitable[Any]]
 
 # Of `inspect`, which is slow to load; these values are fixed.
 _CO_VARARGS, _CO_VARKEYWORDS, _CO_COROUTINE = 0x04, 0x08, 0x80
@@ -40,11 +41,13 @@ def tool_from_function(
     acts: bool = True,
     path_of: PathOf | None = None,
     also_check: Check | None = None,
+    run: Run | None = None,
 ) -> Tool:
     """A tool whose arguments are the function's parameters.
 
     The function may be async or plain (then it runs in a thread), and give back a ToolResult, a text, a part or a
     list of parts, or anything that JSON can hold. `also_check` names problems that types cannot tell, one text each.
+    `run` calls the function with its arguments, elsewhere than here.
     Raises HookError, with file and line, for a function that cannot be a tool.
     """
     signature = Signature(function)
@@ -54,7 +57,7 @@ def tool_from_function(
         name=tool_name,
         description=description or signature.description or tool_name,
         parameters=signature.schema(),
-        execute=_Execution(function, signature, checked),
+        execute=_Execution(tool_name, function, signature, checked, run),
         check=checked,
         acts=acts,
         path_of=path_of,
@@ -201,9 +204,13 @@ class _Checked:
 class _Execution:
     """Calls the function with its arguments and makes a result of what it gives back."""
 
-    __slots__ = ("_checked", "_function", "_is_async", "_signature")
+    __slots__ = ("_checked", "_function", "_is_async", "_name", "_run", "_signature")
 
-    def __init__(self, function: Callable[..., Any], signature: Signature, checked: _Checked) -> None:
+    def __init__(
+        self, name: str, function: Callable[..., Any], signature: Signature, checked: _Checked, run: Run | None
+    ) -> None:
+        self._name = name
+        self._run = run
         self._function = function
         self._signature = signature
         self._checked = checked
@@ -214,6 +221,8 @@ class _Execution:
         values = {parameters[name].name: value for name, value in self._checked.convert(arguments).items()}
         if self._signature.wants_context:
             values["ctx"] = ctx
+        if self._run is not None:
+            return as_result(await self._run(self._function, values, self._name))
         if self._is_async:
             return as_result(await self._function(**values))
         return as_result(await asyncio.to_thread(self._function, **values))

@@ -1,0 +1,198 @@
+"""Tools and commands that hooks bring: they run on the hook loop, with the hook's `ctx`, under the agent's gates."""
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from marvin_agent.errors import HookError, ToolError
+from marvin_agent.hooks.context import Context, ToolCallContext
+from marvin_agent.hooks.dispatch import Exited, contained, describe
+from marvin_agent.hooks.engine import Engine
+from marvin_agent.hooks.faces import Blocking
+from marvin_agent.hooks.loop import HookLoop
+from marvin_agent.hooks.registry import Hook, runs_async
+from marvin_agent.tools.registry import Registry
+from marvin_agent.tools.schema import tool_from_function
+from marvin_agent.tools.tool import Tool, ToolContext, ToolResult
+
+RESERVED = frozenset(
+    [
+        "help",
+        "tools",
+        "model",
+        "thinking",
+        "theme",
+        "clear",
+        "compact",
+        "status",
+        "hooks",
+        "trust",
+        "reload",
+        "permissions",
+        "sessions",
+        "resume",
+        "tree",
+        "branch",
+        "name",
+        "export",
+        "copy",
+        "editor",
+        "login",
+        "cost",
+        "steer",
+        "followup",
+        "quit",
+        "exit",
+        "new",
+    ]
+)
+"""Names of built-in commands: a hook cannot take them, whether or not this frontend has them."""
+
+
+class Command(NamedTuple):
+    """A slash command of a hook."""
+
+    name: str
+    description: str
+    handler: Callable[..., Any]
+    complete: Callable[..., Any] | None
+    hook: str
+
+
+class HookTools:
+    """What hooks added to the tools and commands of one engine, and how it is called."""
+
+    def __init__(
+        self, tools: Registry, engine: Engine, loop: Callable[[], HookLoop], find: Callable[[str], Hook | None]
+    ) -> None:
+        self._tools = tools
+        self._engine = engine
+        self._loop = loop
+        self._find = find
+        self._replaced: dict[str, tuple[Tool, str]] = {}
+        self.commands: dict[str, Command] = {}
+
+    def add_tool(self, tool: Mapping[str, Any], replaces: str | None, hook: str) -> None:
+        """Add a tool given as a typed function, or as name, description, schema and execute."""
+        made = self._from_function(tool, hook) if "function" in tool else self._from_schema(tool, hook)
+        owner = self._tools.owner(made.name) or "builtin"
+        if old := self._tools.add(made, owner=hook, replaces=replaces):
+            self._replaced[made.name] = (old, owner)
+
+    def _from_function(self, tool: Mapping[str, Any], hook: str) -> Tool:
+        async def run(function: Callable[..., Any], values: dict[str, Any], name: str) -> Any:
+            context = values.pop("ctx", None)
+            if context is None:
+                return await self._call(hook, lambda face: function(**values), runs_async(function), None, name)
+            return await self._call(
+                hook, lambda face: function(ctx=face, **values), runs_async(function), context, name
+            )
+
+        return tool_from_function(tool["function"], name=tool.get("name"), acts=tool.get("acts", True), run=run)
+
+    def _from_schema(self, tool: Mapping[str, Any], hook: str) -> Tool:
+        missing = [key for key in ("name", "description", "execute") if not tool.get(key)]
+        schema = tool.get("schema", tool.get("parameters"))
+        if missing or not isinstance(schema, Mapping):
+            raise HookError(
+                f"a tool needs {', '.join(missing or ['schema'])}: give name, description, schema and execute(args, ctx)"
+            )
+        execute, name = tool["execute"], str(tool["name"])
+        # Only tools that bring their own schema need its library.
+        room = importlib.import_module("marvin_agent.tools.json_schema")
+
+        async def call(arguments: dict[str, Any], context: ToolContext) -> Any:
+            return await self._call(hook, lambda face: execute(arguments, face), runs_async(execute), context, name)
+
+        made: Tool = room.tool_from_schema(
+            name, str(tool["description"]), dict(schema), call, acts=bool(tool.get("acts", True))
+        )
+        return made
+
+    async def _call(
+        self,
+        hook: str,
+        function: Callable[[Any], Any],
+        is_async: bool,
+        context: ToolContext | None,
+        name: str,
+    ) -> Any:
+        """Call a tool's function on the hook loop, whatever it raises being the tool's failure."""
+        loop = self._loop()
+        inner = ToolCallContext(self._engine, hook, context, self._old(name, context))
+
+        async def run() -> Any:
+            if is_async:
+                return await contained(function(inner))
+            face = Blocking(inner, loop.loop)
+            value = await contained(loop.in_thread(lambda: function(face), lambda thread: None))
+            return await contained(value) if inspect.isawaitable(value) else value
+
+        owner = self._find(hook)
+        try:
+            return _result(await loop.call(lambda: loop.owned(run(), owner)))
+        except (ToolError, HookError):
+            raise
+        except (Exception, Exited) as error:
+            raise ToolError(f"{name} failed: {describe(error)}") from error
+
+    def _old(self, name: str, context: ToolContext | None) -> Callable[[dict[str, Any]], Any] | None:
+        if name not in self._replaced or context is None:
+            return None
+        old = self._replaced[name][0]
+
+        async def call(arguments: dict[str, Any]) -> ToolResult:
+            return await old.execute(old.check(arguments), context)
+
+        return call
+
+    def add_command(self, command: Command) -> None:
+        """Add a slash command; HookError when the name is taken or reserved."""
+        if command.name in RESERVED:
+            raise HookError(f"/{command.name} is marvin's own command; give yours another name")
+        if other := self.commands.get(command.name):
+            raise HookError(f"the command /{command.name} is taken by {other.hook}")
+        if not command.name.replace("-", "").replace("_", "").isalnum():
+            raise HookError(f"{command.name!r} is no name for a command: letters, digits, - and _")
+        self.commands[command.name] = command
+
+    async def run_command(self, name: str, arguments: str) -> Any:
+        """Run a hook's command with the text behind its name. Raises HookError when it fails."""
+        command = self.commands[name]
+        loop = self._loop()
+        context = Context(self._engine, None, command.hook)
+
+        async def run() -> Any:
+            if runs_async(command.handler):
+                return await contained(command.handler(arguments, context))
+            face = Blocking(context, loop.loop)
+            return await contained(loop.in_thread(lambda: command.handler(arguments, face), lambda thread: None))
+
+        try:
+            return await loop.call(lambda: loop.owned(run(), self._find(command.hook)))
+        except HookError:
+            raise
+        except Exception as error:
+            raise HookError(f"the command /{name} of {command.hook} failed: {describe(error)}") from error
+
+    def forget(self, hook: str) -> None:
+        """Take back what a hook added; what it replaced comes back."""
+        self.commands = {name: command for name, command in self.commands.items() if command.hook != hook}
+        for name in [tool.name for tool in self._tools if self._tools.owner(tool.name) == hook]:
+            if name in self._replaced:
+                old, owner = self._replaced.pop(name)
+                self._tools.add(old, owner=owner, replaces=name)
+            else:
+                self._tools.remove(name)
+
+
+def _result(value: Any) -> Any:
+    """What a tool gave: `{content, details, is_error}` as a result, all else as it is."""
+    if not isinstance(value, Mapping) or "content" not in value:
+        return value
+    content = value["content"]
+    accepted = importlib.import_module("marvin_agent.hooks.forms").accept("list[UserPart]")
+    parts = accepted([{"type": "text", "text": content}] if isinstance(content, str) else content)
+    is_error = value.get("is_error", value.get("isError", False))
+    return ToolResult(content=tuple(parts), details=value.get("details") or {}, is_error=bool(is_error))
