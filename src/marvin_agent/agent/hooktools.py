@@ -95,9 +95,8 @@ class HookTools:
         missing = [key for key in ("name", "description", "execute") if not tool.get(key)]
         schema = tool.get("schema", tool.get("parameters"))
         if missing or not isinstance(schema, Mapping):
-            raise HookError(
-                f"a tool needs {', '.join(missing or ['schema'])}: give name, description, schema and execute(args, ctx)"
-            )
+            wanted = ", ".join(missing or ["schema"])
+            raise HookError(f"a tool needs {wanted}: give name, description, schema and execute(args, ctx)")
         execute, name = tool["execute"], str(tool["name"])
         # Only tools that bring their own schema need its library.
         room = importlib.import_module("marvin_agent.tools.json_schema")
