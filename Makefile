@@ -17,7 +17,7 @@ $(VENV)/.ready: $(LOCK) pyproject.toml
 	@touch $@
 
 test: $(VENV)/.ready
-	@$(BIN)/python -m pytest $(PYTEST)
+	@$(BIN)/python -m pytest -n auto $(PYTEST)
 
 # Heavy: servers that others wrote, half a gigabyte of them.
 $(THIRDPARTY)/.ready: requirements/thirdparty.txt scripts/thirdparty.py | $(VENV)/.ready
