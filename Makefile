@@ -36,6 +36,11 @@ format: $(VENV)/.ready
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format --quiet .
 
+# PEERS=DIR: a directory where npm installed other agents; BENCH=: more arguments, such as --task say-10.
+bench: $(VENV)/.ready
+	@$(BIN)/python -m benchmarks.compare $(if $(PEERS),--peers "$(PEERS)") $(BENCH)
+	@$(BIN)/python -m benchmarks.session
+
 lock:
 	@$(BIN)/python scripts/lock.py
 

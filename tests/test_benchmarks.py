@@ -1,0 +1,18 @@
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_comparison_runs_its_tasks_and_makes_a_report(tmp_path):
+    report = tmp_path / "report.md"
+    options = ["--rounds", "1", "--calls", "2", "--tokens", "30", "--report", str(report)]
+    command = [sys.executable, "-m", "benchmarks.compare", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 0, done.stderr
+    written = report.read_text()
+    assert done.stdout.strip() == written.strip()
+    for title in ("## say-10", "## tools-2", "## say-30"):
+        assert title in written
+    assert written.count("| marvin |") == written.count("| the floor |") == 3
