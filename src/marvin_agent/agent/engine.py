@@ -24,9 +24,11 @@ from marvin_agent.hooks import events as h
 from marvin_agent.hooks.dispatch import Limits as HookLimits
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.system import Choice, HookSystem
+from marvin_agent.hooks.trace import Trace
 from marvin_agent.llm.values import Model, ThinkingLevel, ToolSpec
 from marvin_agent.messages import Message
 from marvin_agent.session.last import last_thinking
+from marvin_agent.session.layout import files_directory
 from marvin_agent.session.store import Session
 from marvin_agent.tools.files import SeenFiles
 
@@ -51,6 +53,8 @@ class Engine:
         news.on_lost = self.hooks.lost_loop
         self.points = Points(self.hooks.dispatcher, self)
         news.points = self.points
+        self._trace = Trace(setup.trace_file, self._decisions_dir)
+        news.keep = self._trace.write
         self.caller = self.another_caller()
         self.invoker = Invoker(setup.tools, self.points, self.outlet, self)
         compactor = Compactor(self.another_caller(), self.points)
@@ -92,6 +96,11 @@ class Engine:
     def scratch(self) -> Path:
         return self.conversation.scratch
 
+    def _decisions_dir(self) -> str | None:
+        """Where the decisions of hooks are kept; None when nothing is."""
+        path = self.session.path
+        return files_directory(path) if path and self.session.entries else None
+
     def is_active(self, tool: str) -> bool:
         return self.active is None or tool in self.active
 
@@ -115,6 +124,7 @@ class Engine:
         await self._drain()
         await self.points.together(h.SessionShutdown, reason=reason)
         self.hooks.close()
+        self._trace.close()
         self.session.close()
         await self.setup.models.close()
         await asyncio.sleep(0)  # what the hook loop posted last is heard

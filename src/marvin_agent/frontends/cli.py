@@ -93,6 +93,7 @@ def parser() -> argparse.ArgumentParser:
     add("--max-cost", metavar="USD", type=_money, help="stop when the run has cost so much")
     add("--hook", metavar="PATH", action="append", default=[], help="load this hook too; naming it is consent")
     add("--no-hooks", action="store_true", help="load no hooks but builtin and required ones")
+    add("--trace-hooks", metavar="FILE", help="write a JSON line for every call of a hook's handler")
     add("--trust-project", action="store_true", help="trust the project's .marvin directory for this run")
     traffic = made.add_mutually_exclusive_group().add_argument
     traffic("--record", metavar="FILE", help="keep the model traffic, without secrets")

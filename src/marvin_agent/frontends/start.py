@@ -105,6 +105,7 @@ async def start_engine(
             "builtin:permissions": {"mode": config.permissions.mode},
         },
         secret_names=provider_key_names(),
+        trace_file=os.path.join(places.cwd, options.trace_hooks) if options.trace_hooks else None,
         keep_recent_tokens=config.compaction.keep_recent_tokens,
     )
     engine = Engine(setup)

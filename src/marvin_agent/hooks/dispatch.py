@@ -253,7 +253,8 @@ class Dispatcher:
             error = raised
             verdict = "skipped" if running.skipped else "timeout" if isinstance(raised, TimeoutError) else "failed"
             ended = self._fail(running, outcome, raised)
-        self._watcher.recorded(_record(running, verdict, tuple(outcome.changes[before:]), error), outcome.event)
+        why = describe(error) if error else outcome.refused.reason if verdict == "blocked" and outcome.refused else None
+        self._watcher.recorded(_record(running, verdict, tuple(outcome.changes[before:]), why), outcome.event)
         return ended
 
     async def _call(self, running: Running) -> Any:
@@ -385,7 +386,7 @@ def _seconds(limit: float | None) -> str:
     return f"{limit:g} s" if limit is not None else "the limit"
 
 
-def _record(running: Running, verdict: Verdict, changes: tuple[Change, ...], error: BaseException | None) -> Record:
+def _record(running: Running, verdict: Verdict, changes: tuple[Change, ...], why: str | None) -> Record:
     handler = running.handler
     return Record(
         event=handler.spec.name,
@@ -394,7 +395,7 @@ def _record(running: Running, verdict: Verdict, changes: tuple[Change, ...], err
         ms=(time.monotonic() - running.since) * 1000,
         verdict=verdict,
         changes=changes,
-        error=describe(error) if error else None,
+        error=why,
         subject=subject_of(running.event),
     )
 

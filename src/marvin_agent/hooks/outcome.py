@@ -40,6 +40,7 @@ class Record(NamedTuple):
     verdict: Verdict
     changes: tuple[Change, ...]
     error: str | None
+    """Why it failed; the reason, when it refused."""
     subject: str
     """What it was about, in short: `bash "rm -rf build"`."""
 

@@ -1,0 +1,105 @@
+"""The trace of handlers: a JSON line per call in a file of the user's choice, and decisions always beside the session.
+
+A line has `time, event, hook, handler, ms, outcome, diff, error, subject, session`; `diff` is a list of
+`{field, before, after}`. Secrets are masked, long texts cut.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from marvin_agent.hooks.forms import to_plain
+from marvin_agent.hooks.outcome import Change, Record
+from marvin_agent.hooks.payload import Event
+from marvin_agent.masking import masked_text, masked_value
+
+DECISIONS = frozenset({"changed", "blocked", "failed", "timeout", "skipped"})
+TEXT_LIMIT = 2_000
+DECISIONS_FILE = "hooks.jsonl"
+
+
+class Trace:
+    """Writes lines as handlers end. Called on the hook loop, one call at a time."""
+
+    def __init__(self, file: str | None, decisions_dir: Callable[[], str | None]) -> None:
+        self._decisions_dir = decisions_dir
+        self._file = _open(file) if file else None
+        self._decisions: tuple[str, int] | None = None
+        self.problem: str | None = None
+        """Why nothing is written any more."""
+
+    def write(self, record: Record, event: Event) -> None:
+        """Keep what a handler did."""
+        decides = record.verdict in DECISIONS
+        if not (decides or self._file is not None) or self.problem:
+            return
+        line = msgspec.json.encode(entry(record, event)) + b"\n"
+        try:
+            if self._file is not None:
+                os.write(self._file, line)
+            if decides and (directory := self._decisions_dir()):
+                os.write(self._decisions_of(directory), line)
+        except OSError as error:
+            # A full disk must not take the agent down; who reads the trace is told by the line that is missing.
+            self.problem = f"{error.filename or 'trace'}: {error.strerror}"
+
+    def _decisions_of(self, directory: str) -> int:
+        if self._decisions and self._decisions[0] == directory:
+            return self._decisions[1]
+        if self._decisions:
+            os.close(self._decisions[1])
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        self._decisions = (directory, _open(os.path.join(directory, DECISIONS_FILE)))
+        return self._decisions[1]
+
+    def close(self) -> None:
+        for descriptor in (self._file, self._decisions[1] if self._decisions else None):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._file = self._decisions = None
+
+
+def entry(record: Record, event: Event) -> dict[str, Any]:
+    """A record as a line of the trace."""
+    return {
+        "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + f".{time.time_ns() // 1_000_000 % 1000:03}Z",
+        "event": record.event,
+        "hook": record.hook,
+        "handler": record.handler,
+        "ms": round(record.ms, 3),
+        "outcome": record.verdict,
+        "diff": [diff(change) for change in record.changes],
+        "error": masked_text(record.error) if record.error else None,
+        "subject": masked_text(record.subject),
+        "session": event.session_id,
+    }
+
+
+def diff(change: Change) -> dict[str, Any]:
+    """One changed field, before and after."""
+    return {"field": change.field, "before": _shown(change.before), "after": _shown(change.after, change.field)}
+
+
+def _shown(value: Any, name: str = "") -> Any:
+    try:
+        plain = to_plain(value)
+    except (TypeError, ValueError):
+        plain = repr(value)
+    return _cut(masked_value(plain, name))
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > TEXT_LIMIT:
+        return f"{value[:TEXT_LIMIT]}... ({len(value)} characters)"
+    if isinstance(value, dict):
+        return {key: _cut(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cut(item) for item in value]
+    return value
+
+
+def _open(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
