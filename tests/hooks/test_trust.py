@@ -1,0 +1,166 @@
+"""Trust by content, in the installed program: nothing of a project acts before somebody looked at it."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from program import Marvin
+
+HOOK = """
+import pathlib
+pathlib.Path("ran-at-import").touch()
+def setup(marvin):
+    @marvin.on("agent.start")
+    async def say(event, ctx):
+        ctx.ui.notify("the project's hook runs")
+"""
+
+
+@pytest.fixture
+def marvin(tmp_path: Path) -> Marvin:
+    made = Marvin(tmp_path)
+    made.script({"text": "hello", "repeat": True})
+    hooks = made.work / ".marvin" / "hooks"
+    hooks.mkdir(parents=True)
+    (hooks / "guard.py").write_text(HOOK)
+    return made
+
+
+def test_an_untrusted_project_is_skipped_with_one_line(marvin: Marvin) -> None:
+    done = marvin.run("-p", "hi")
+    assert done.code == 0
+    lines = [line for line in done.stderr.splitlines() if "not trusted" in line]
+    assert len(lines) == 1
+    assert "hooks/guard.py" in lines[0]
+    assert "marvin trust" in lines[0]
+    assert not (marvin.work / "ran-at-import").exists()
+
+
+def test_trusted_for_one_run_by_the_flag(marvin: Marvin) -> None:
+    done = marvin.run("-p", "--trust-project", "hi")
+    assert "project:guard: the project's hook runs" in done.stderr
+    assert "not trusted" in marvin.run("-p", "hi").stderr
+
+
+def test_trust_is_remembered_until_a_file_changes(marvin: Marvin) -> None:
+    assert marvin.run("trust", "--yes").code == 0
+    assert "the project's hook runs" in marvin.run("-p", "hi").stderr
+    with (marvin.work / ".marvin" / "hooks" / "guard.py").open("a") as file:
+        file.write("# one more line\n")
+    done = marvin.run("-p", "hi")
+    assert "changed since it was trusted" in done.stderr
+    assert "hooks/guard.py (changed)" in done.stderr
+    assert "the project's hook runs" not in done.stderr
+
+
+@pytest.mark.parametrize("planted", ["hooks/helper.py", "hooks/guard/helper.py", "commands/x.md", "agents/a.md"])
+def test_a_new_file_that_can_act_takes_the_trust_away(marvin: Marvin, planted: str) -> None:
+    assert marvin.run("trust", "--yes").code == 0
+    path = marvin.work / ".marvin" / planted
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("planted")
+    assert f"{planted} (new)" in marvin.run("-p", "hi").stderr
+
+
+def test_config_keys_that_act_are_trusted_by_content_and_harmless_ones_are_not_asked_about(marvin: Marvin) -> None:
+    config = marvin.work / ".marvin" / "config.json"
+    config.write_text(json.dumps({"theme": "dark"}))
+    assert marvin.run("trust", "--yes").code == 0
+    config.write_text(json.dumps({"theme": "light", "thinking": "off"}))
+    assert "not trusted" not in marvin.run("-p", "hi").stderr
+    config.write_text(json.dumps({"theme": "light", "permissions": {"mode": "auto"}}))
+    done = marvin.run("-p", "hi")
+    assert "config.json (new)" in done.stderr
+
+
+def test_an_untrusted_project_cannot_permit_its_own_tools(marvin: Marvin) -> None:
+    (marvin.work / ".marvin" / "config.json").write_text(json.dumps({"permissions": {"mode": "auto"}}))
+    marvin.script({"toolCalls": [{"name": "bash", "arguments": {"command": "touch ran"}}]}, {"text": "done"})
+    marvin.run("-p", "hi")
+    assert not (marvin.work / "ran").exists()
+
+
+def test_a_planted_pyc_beside_a_trusted_hook_is_not_run(marvin: Marvin) -> None:
+    import py_compile
+
+    hook = marvin.work / ".marvin" / "hooks" / "guard.py"
+    assert marvin.run("trust", "--yes").code == 0
+    text, stamp = hook.read_text(), hook.stat()
+    hook.write_text(text.replace("the project's hook runs", "THE PLANTED CODE RUNSxx"))
+    os.utime(hook, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    py_compile.compile(str(hook), doraise=True)
+    hook.write_text(text)
+    os.utime(hook, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    done = marvin.run("-p", "hi")
+    assert "the project's hook runs" in done.stderr
+    assert "PLANTED" not in done.stderr
+
+
+def test_untrust_and_the_list(marvin: Marvin) -> None:
+    assert marvin.run("trust", "--yes").code == 0
+    assert str(marvin.work) in marvin.run("trust", "--list").stdout
+    assert marvin.run("untrust").code == 0
+    assert marvin.run("untrust").code == 2
+    assert "not trusted" in marvin.run("-p", "hi").stderr
+
+
+def test_trust_shows_what_it_asks_about_and_needs_a_person(marvin: Marvin) -> None:
+    done = marvin.run("trust")
+    assert done.code == 2
+    assert "--yes" in done.stderr
+    assert "pathlib.Path" in done.stdout
+    with marvin.terminal("trust") as terminal:
+        terminal.wait_for("as it is now")
+        terminal.send("y\r")
+        terminal.wait_for("trusted, 1 files")
+        assert terminal.end() == 0
+    assert "the project's hook runs" in marvin.run("-p", "hi").stderr
+
+
+def test_a_required_hook_of_an_untrusted_project_stops_the_program(marvin: Marvin) -> None:
+    marvin.configure(hooks={"required": ["project:guard"]})
+    done = marvin.run("-p", "hi")
+    assert done.code == 78
+    assert "project:guard is not there, or not trusted" in done.stderr
+    assert marvin.sessions == []
+
+
+def test_global_configured_and_flag_hooks_need_no_trust(marvin: Marvin, tmp_path: Path) -> None:
+    text = HOOK.replace('"the project\'s hook runs"', "marvin.id")
+    for path in (marvin.config_dir / "hooks" / "a.py", marvin.config_dir / "more" / "b.py", tmp_path / "c.py"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    marvin.configure(hooks={"paths": ["more", "nowhere.py"]})
+    done = marvin.run("-p", "--hook", str(tmp_path / "c.py"), "hi")
+    for name in ("global:a", "config:b", "flag:c"):
+        assert f"{name}: {name}" in done.stderr
+    assert "nowhere.py" in done.stderr
+    quiet = marvin.run("-p", "--no-hooks", "--hook", str(tmp_path / "c.py"), "hi")
+    assert "global:a" not in quiet.stderr
+    assert "flag:c" not in quiet.stderr
+
+
+def test_a_hook_flag_that_names_nothing_is_a_usage_error(marvin: Marvin) -> None:
+    done = marvin.run("-p", "--hook", "nowhere.py", "hi")
+    assert done.code == 2
+    assert "nowhere.py" in done.stderr
+
+
+def test_a_package_is_trusted_by_the_hash_of_its_files(marvin: Marvin, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    (site / "pkghook-1.0.dist-info").mkdir(parents=True)
+    (site / "pkghook.py").write_text(HOOK.replace("the project's hook runs", "the package's hook runs"))
+    info = site / "pkghook-1.0.dist-info"
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pkghook\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[marvin.hooks]\nmine = pkghook\n")
+    (info / "RECORD").write_text("pkghook.py,,\npkghook-1.0.dist-info/METADATA,,\n")
+    env = {"PYTHONPATH": str(site)}
+    done = marvin.run("-p", "hi", env=env)
+    assert "marvin trust --package pkghook" in done.stderr
+    assert marvin.run("trust", "--package", "pkghook", "--yes", env=env).code == 0
+    assert "the package's hook runs" in marvin.run("-p", "hi", env=env).stderr
+    with (site / "pkghook.py").open("a") as file:
+        file.write("# changed\n")
+    assert "are not trusted" in marvin.run("-p", "hi", env=env).stderr
