@@ -173,3 +173,11 @@ async def test_the_users_own_configuration_of_ripgrep_does_not_count(
     (project.parent / "rc").write_text("--ignore-case\n")
     monkeypatch.setitem(os.environ, "RIPGREP_CONFIG_PATH", str(project.parent / "rc"))
     assert "b.ts" not in text_of(await ctx.call(grep, pattern="needle"))
+
+
+async def test_ignore_files_count_outside_of_a_repository_too(ctx: FakeContext) -> None:
+    (ctx.cwd / ".gitignore").write_text("*.log\n")
+    (ctx.cwd / "a.log").write_text("needle\n")
+    (ctx.cwd / "a.txt").write_text("needle\n")
+    assert text_of(await ctx.call(grep, pattern="needle")) == "a.txt:1:needle\n"
+    assert text_of(await ctx.call(find, pattern="a.*")) == "a.txt\n"

@@ -7,6 +7,7 @@ import pytest
 from marvin_agent.tools.edit import edit_tool
 from marvin_agent.tools.files import SeenFiles
 from marvin_agent.tools.read import read_tool
+from marvin_agent.tools.replace import replace_file, signature
 from marvin_agent.tools.tool import ToolFailure
 from marvin_agent.tools.write import write_tool
 from tools.fakes import FakeContext, text_of
@@ -185,3 +186,16 @@ def test_a_call_names_the_file_that_it_writes() -> None:
         assert tool.path_of is not None
         assert tool.path_of({"path": "a.txt"}) == "a.txt"
         assert tool.acts
+
+
+def test_a_file_that_changes_between_reading_and_replacing_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("read")
+    expected = signature(path.stat())
+    path.write_text("changed meanwhile")
+    with pytest.raises(ToolFailure, match="changed by somebody else just now"):
+        replace_file(str(path), b"mine", "a.txt", expected)
+    with pytest.raises(ToolFailure, match="just now"):
+        replace_file(str(path), b"mine", "a.txt", None)
+    assert path.read_text() == "changed meanwhile"
+    assert os.listdir(tmp_path) == ["a.txt"]
