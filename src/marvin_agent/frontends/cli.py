@@ -17,6 +17,8 @@ COMMANDS = {
     "logout": ("logout_command", "forget a provider's API key"),
     "config": ("config_command", "show the configuration and where each value comes from; `schema`, `path`"),
     "sessions": ("sessions_command", "list, show or remove stored sessions"),
+    "hooks": ("hooks_command", "list, check, write, run, switch and explain hooks"),
+    "validate": ("validate_command", "check the configuration and every hook"),
     "trust": ("trust_command", "trust this project's hooks as they are now; --list, --package"),
     "untrust": ("untrust_command", "take that back"),
     "doctor": ("doctor_command", "check that everything marvin needs is there"),

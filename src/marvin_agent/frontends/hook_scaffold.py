@@ -1,0 +1,86 @@
+"""`marvin hooks new`: a commented hook that works, and its test, made from the event table."""
+
+import os
+
+from marvin_agent.errors import UsageError
+from marvin_agent.hooks.payload import fields_of
+from marvin_agent.hooks.registry import event_names
+from marvin_agent.hooks.spec import SPECS, Spec
+
+RULES = {
+    "refuse": "the first handler that gives it stops the event",
+    "first": "the first handler that gives it decides",
+    "chain": "the next handler sees it; the last state is used",
+    "append": "the values of all handlers are kept",
+    "strictest": "deny beats ask beats allow",
+}
+
+
+def write_hook(directory: str, name: str, event: str) -> tuple[str, str]:
+    """Write the hook and its test; the paths. Nothing is overwritten."""
+    if not name.isidentifier():
+        raise UsageError(f"{name!r} cannot be a file of Python: use letters, digits and _")
+    spec = SPECS[event_names(event)[0]]
+    os.makedirs(directory, exist_ok=True)
+    hook, test = os.path.join(directory, f"{name}.py"), os.path.join(directory, f"_test_{name}.py")
+    for path, text in ((hook, hook_text(name, spec)), (test, test_text(name, spec))):
+        try:
+            with open(path, "x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            raise UsageError(f"{path} is there already", hint="Choose another name, or remove it.") from None
+    return hook, test
+
+
+def hook_text(name: str, spec: Spec) -> str:
+    """The source of a hook for an event: its payload and results as comments, a handler that does nothing yet."""
+    payload = "\n".join(f"        # event.{field}: {kind}" for field, kind in fields_of(spec.event).items())
+    handler = f"on_{spec.name.replace('.', '_')}"
+    if spec.fields:
+        results = "\n".join(
+            f'        #   "{field.name}": {field.kind}  ({RULES[field.rule]})' for field in spec.fields.values()
+        )
+        returns = f"        # Return a dict with any of these, or change the event in place:\n{results}\n"
+    else:
+        returns = "        # This event is for looking: what is returned is ignored.\n"
+    policy = "refuses the action" if spec.closed else "is reported, and the run goes on as if it had not run"
+    return f'''"""{name}: what this hook is for, in a sentence."""
+
+from typing import Any
+
+from marvin_agent.hooks import HookAPI
+
+
+def setup(marvin: HookAPI) -> None:
+    """Called once when the hook is loaded. `marvin.settings` is hooks.settings["<id>"] of config.json."""
+
+    @marvin.on("{spec.name}")
+    async def {handler}(event: Any, ctx: Any) -> Any:
+        # What happened. A handler that fails {policy}.
+{payload}
+{returns}        marvin.log.debug("{spec.name} in %s", ctx.cwd)
+        return None
+'''
+
+
+def test_text(name: str, spec: Spec) -> str:
+    """The test of such a hook. Its name begins with `_`, so that it is no hook."""
+    return f'''"""Run with: python -m pytest _test_{name}.py"""
+
+import asyncio
+from pathlib import Path
+
+from marvin_agent.testing import Harness
+
+HOOK = Path(__file__).with_name("{name}.py")
+
+
+def test_{name}_lets_a_neutral_event_pass() -> None:
+    async def run() -> None:
+        async with Harness(HOOK) as harness:
+            emitted = await harness.emit("{spec.name}")
+            assert not emitted.blocked
+            assert emitted.errors == []
+
+    asyncio.run(run())
+'''

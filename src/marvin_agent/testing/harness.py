@@ -1,0 +1,155 @@
+"""What hook authors test with: load a hook, emit any event, see what it did."""
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from marvin_agent.agent import events as out
+from marvin_agent.hooks.outcome import Change, Failure, Outcome
+from marvin_agent.messages import HookMessage, UserMessage, text_of
+from marvin_agent.testing.engine import ScriptedEngine
+from marvin_agent.testing.payloads import make_event
+from marvin_agent.testing.person import Person
+
+
+class Emitted:
+    """What came of one event."""
+
+    def __init__(self, outcome: Outcome, failures: list[Failure], seconds: float) -> None:
+        self.event: Any = outcome.event
+        """The event as the hook left it."""
+        self.blocked = outcome.refused is not None
+        """Whether the hook refused (`block`, `cancel`), or failed where a failure refuses."""
+        self.reason = outcome.refused.reason if outcome.refused else None
+        self.changes: list[Change] = outcome.changes
+        self.decided: dict[str, Any] = outcome.decided
+        """Values of fields where the first, or the strictest, decides."""
+        self.added: dict[str, list[Any]] = {
+            name: [value for _, value in values] for name, values in outcome.added.items()
+        }
+        self.errors: list[Failure] = failures
+        self.seconds = seconds
+
+    @property
+    def changed(self) -> set[str]:
+        """The names of the fields that the hook changed."""
+        return {change.field for change in self.changes}
+
+
+class Harness:
+    """A hook in a real engine with a scripted model. Use as an async context manager.
+
+    `hook` is a path or a setup function. `answers` are a person's answers to dialogs, in order; without them nobody is
+    there. `replies` are the model's (docs/scripted.md). `settings` is what `marvin.settings` gives.
+    """
+
+    def __init__(
+        self,
+        hook: str | Path | Callable[[Any], Any],
+        *,
+        answers: Sequence[Any] | None = None,
+        replies: Sequence[dict[str, Any]] = (),
+        settings: dict[str, Any] | None = None,
+        directory: Path | None = None,
+        timeout: float = 5.0,
+    ) -> None:
+        self._own = tempfile.TemporaryDirectory() if directory is None else None
+        base = directory if directory is not None else Path(self._own.name if self._own else ".")
+        self.person = Person(answers)
+        is_file = isinstance(hook, str | Path)
+        self.hook_id = f"flag:{_stem(Path(hook))}" if is_file else "library:hook"  # type: ignore[arg-type]
+        self.scripted = ScriptedEngine(
+            base,
+            replies,
+            hooks={} if is_file else {"hook": hook},  # type: ignore[dict-item]
+            hook_files=[str(Path(hook).resolve())] if is_file else [],  # type: ignore[arg-type]
+            interface=self.person,
+            settings={self.hook_id: settings or {}},
+            hook_timeout=timeout,
+        )
+
+    async def __aenter__(self) -> "Harness":
+        await self.scripted.__aenter__()
+        if problems := self.scripted.engine.hooks.problems:
+            error = problems[0]
+            await self.scripted.__aexit__()
+            raise AssertionError(f"the hook did not load: {error.error} {error.place}\n{error.traceback}")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.scripted.__aexit__()
+        if self._own:
+            self._own.cleanup()
+
+    @property
+    def work(self) -> Path:
+        """The directory that tools and `ctx.cwd` work in."""
+        return self.scripted.work
+
+    @property
+    def events(self) -> list[str]:
+        """The events that the hook listens to."""
+        (hook,) = [hook for hook in self.scripted.engine.hooks.registry.hooks if hook.id == self.hook_id]
+        return [handler.spec.name for handler in hook.handlers]
+
+    async def emit(self, event: str, /, **payload: Any) -> Emitted:
+        """Send one event through the hook; what is left out of its payload is neutral."""
+        failures = len(self._failures)
+        made = make_event(event, payload)
+        began = time.perf_counter()
+        outcome = await self.scripted.engine.hooks.dispatcher.dispatch(made)
+        return Emitted(outcome, self._failures[failures:], time.perf_counter() - began)
+
+    async def prompt(self, text: str) -> str:
+        """A whole run with the scripted model; gives the answer's text."""
+        summary = await self.scripted.prompt(text)
+        return summary.answer.text if summary.answer else ""
+
+    async def command(self, name: str, arguments: str = "") -> None:
+        """Run one of the hook's slash commands."""
+        await self.scripted.engine.side.tools.run_command(name, arguments)
+
+    async def tool(self, name: str, **arguments: Any) -> str:
+        """Call a tool, through the gates; gives its text."""
+        result = await self.scripted.engine.invoker.single(name, arguments, "test", "main")
+        return text_of(result.content)
+
+    @property
+    def sent(self) -> list[str]:
+        """The texts of the user messages in the conversation, those of the hook among them."""
+        return [text_of(m.content) for m in self._messages if isinstance(m, UserMessage)]
+
+    @property
+    def messages(self) -> list[HookMessage]:
+        """The messages that the hook put into the conversation."""
+        return [message for message in self._messages if isinstance(message, HookMessage)]
+
+    @property
+    def told(self) -> list[str]:
+        """What the hook told the person: toasts and notifications."""
+        return [shown.text for shown in self.person.shown]
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """The bodies that the model got."""
+        return self.scripted.bodies
+
+    @property
+    def _messages(self) -> tuple[Any, ...]:
+        return self.scripted.engine.session.messages()
+
+    @property
+    def _failures(self) -> list[Failure]:
+        return [
+            Failure(event.hook, event.event, event.place, event.error, event.traceback)
+            for event in self.scripted.of(out.HookFailed)
+        ]
+
+
+def _stem(path: Path) -> str:
+    return path.parent.name if path.name == "__init__.py" else path.stem

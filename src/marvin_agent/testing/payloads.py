@@ -1,0 +1,70 @@
+"""Events for tests, made of what matters: every field that is left out gets a neutral value."""
+
+from typing import Any
+
+from marvin_agent.errors import UsageError
+from marvin_agent.hooks import events
+from marvin_agent.hooks.forms import FormError, accept, camel
+from marvin_agent.hooks.payload import Event, Payload, fields_of
+from marvin_agent.hooks.registry import event_names
+from marvin_agent.hooks.spec import SPECS
+from marvin_agent.llm.values import Model
+from marvin_agent.messages import AssistantMessage, Text, UserMessage
+
+_NEUTRAL: dict[str, Any] = {
+    "str": "",
+    "bool": False,
+    "int": 0,
+    "float": 0.0,
+    "Any": None,
+    "dict[str, Any]": {},
+    "dict[str, str]": {},
+    "Mode": "library",
+    "Purpose": "turn",
+    "CompactReason": "manual",
+    "Message": UserMessage(content=(Text(text=""),)),
+    "AssistantMessage": AssistantMessage(content=(), api="", provider="", model="", stop_reason="stop"),
+    "Model": Model(provider="test", id="one", api="openai-completions", base_url="http://scripted.invalid/v1"),
+}
+
+
+def make_event(name: str, given: dict[str, Any]) -> Event:
+    """An event by its name or alias. Keys in snake_case or camelCase; nested payloads as dicts. Raises UsageError."""
+    (known, *more) = event_names(name)
+    if more:
+        raise UsageError(f"{name} stands for several events: name one of {', '.join((known, *more))}")
+    try:
+        made = _make(SPECS[known].event, given)
+    except FormError as error:
+        raise UsageError(f"the payload of {known}: {error}") from None
+    assert isinstance(made, Event)
+    return made
+
+
+def _make(cls: type[Payload], given: dict[str, Any]) -> Payload:
+    kinds = fields_of(cls)
+    names = {**{camel(name): name for name in kinds}, **{name: name for name in kinds}}
+    if unknown := [key for key in given if key not in names]:
+        raise FormError(f"unknown key {unknown[0]!r}; known are {', '.join(sorted(kinds))}")
+    plain = {names[key]: value for key, value in given.items()}
+    return cls(**{name: _value(name, kind, plain) for name, kind in kinds.items()})
+
+
+def _value(name: str, kind: str, given: dict[str, Any]) -> Any:
+    nested = getattr(events, kind, None)
+    if isinstance(nested, type) and issubclass(nested, Payload):
+        value = given.get(name, {})
+        return value if isinstance(value, nested) else _make(nested, value)
+    if name in given:
+        try:
+            return accept(kind)(given[name])
+        except FormError as error:
+            raise FormError(f"{name}: {error}") from None
+    if kind.endswith(" | None"):
+        return None
+    if kind.startswith("list["):
+        return []
+    if kind.startswith("Literal["):
+        return kind[8:].split(",")[0].strip(" \"']")
+    neutral = _NEUTRAL[kind]
+    return dict(neutral) if isinstance(neutral, dict) else neutral
