@@ -1,6 +1,8 @@
 """Model calls over real HTTP."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -15,21 +17,38 @@ from marvin_agent.errors import (
 )
 from marvin_agent.llm.call import ModelCall
 from marvin_agent.llm.http import HttpTransport
+from marvin_agent.llm.remote import RemoteTransport
+from marvin_agent.llm.transport import Transport
 from marvin_agent.llm.values import Credentials, Finished, Request, Responded, StreamEvent, TextDelta
 from model_server import Exchange, completions, serving, sse
 
 KEY = Credentials(api_key="sk-test-0123456789abcdefghij")
 
 
-async def run(request: Request, credentials: Credentials = KEY, **options: object) -> list[StreamEvent]:
-    transport = HttpTransport(**options)
+Make = Callable[..., Transport]
+
+
+def elsewhere(**options: Any) -> Transport:
+    """The transport for other machines, which takes this one for one of them."""
+    return RemoteTransport(
+        **{"connect_timeout": 5.0, "idle_timeout": 5.0, "http2": False, "user_agent": "marvin", **options}
+    )
+
+
+@pytest.fixture(params=[HttpTransport, elsewhere], ids=["loopback", "remote"])
+def make(request: pytest.FixtureRequest) -> Make:
+    return request.param
+
+
+async def run(make: Make, request: Request, credentials: Credentials = KEY, **options: object) -> list[StreamEvent]:
+    transport = make(**options)
     try:
         return [event async for event in ModelCall(request, credentials, transport).events()]
     finally:
         await transport.close()
 
 
-async def test_a_call_yields_the_head_then_deltas_then_the_message():
+async def test_a_call_yields_the_head_then_deltas_then_the_message(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.begin(headers={"x-request-id": "req_1"})
         await exchange.write(
@@ -37,7 +56,7 @@ async def test_a_call_yields_the_head_then_deltas_then_the_message():
         )
 
     async with serving(handler) as server:
-        head, *deltas, finished = await run(server.request())
+        head, *deltas, finished = await run(make, server.request())
     assert isinstance(head, Responded)
     assert (head.status, head.request_id) == (200, "req_1")
     assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == "Hello"
@@ -52,7 +71,7 @@ async def test_a_call_yields_the_head_then_deltas_then_the_message():
     assert sent.headers["authorization"] == f"Bearer {KEY.api_key}"
 
 
-async def test_text_arrives_while_the_server_is_still_writing():
+async def test_text_arrives_while_the_server_is_still_writing(make: Make):
     go_on = asyncio.Event()
 
     async def handler(exchange: Exchange) -> None:
@@ -63,7 +82,7 @@ async def test_text_arrives_while_the_server_is_still_writing():
         await exchange.chunk(b"")
 
     async with serving(handler) as server:
-        transport = HttpTransport()
+        transport = make()
         texts = []
         async for event in ModelCall(server.request(), KEY, transport).events():
             if isinstance(event, TextDelta):
@@ -73,7 +92,7 @@ async def test_text_arrives_while_the_server_is_still_writing():
     assert texts == ["first", " last"]
 
 
-async def test_the_head_is_told_before_the_body_begins():
+async def test_the_head_is_told_before_the_body_begins(make: Make):
     go_on = asyncio.Event()
 
     async def handler(exchange: Exchange) -> None:
@@ -83,7 +102,7 @@ async def test_the_head_is_told_before_the_body_begins():
         await exchange.chunk(b"")
 
     async with serving(handler) as server:
-        transport = HttpTransport()
+        transport = make()
         events = ModelCall(server.request(), KEY, transport).events()
         assert isinstance(await anext(events), Responded)
         go_on.set()
@@ -92,7 +111,7 @@ async def test_the_head_is_told_before_the_body_begins():
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 100])
-async def test_an_answer_cut_anywhere_is_the_same_answer(size: int):
+async def test_an_answer_cut_anywhere_is_the_same_answer(make: Make, size: int):
     whole = completions({"content": "añ😀b"}, {"reasoning_content": "hm"}).replace(b"\n", b"\r\n")
 
     async def handler(exchange: Exchange) -> None:
@@ -102,18 +121,18 @@ async def test_an_answer_cut_anywhere_is_the_same_answer(size: int):
         await exchange.chunk(b"")
 
     async with serving(handler) as server:
-        events = await run(server.request())
+        events = await run(make, server.request())
     assert isinstance(events[-1], Finished)
     assert events[-1].message.text == "añ😀b"
 
 
-async def test_a_stream_that_breaks_is_a_network_error():
+async def test_a_stream_that_breaks_is_a_network_error(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.begin_chunked()
         await exchange.chunk(sse([{"choices": [{"delta": {"content": "par"}}]}]))
 
     async with serving(handler) as server:
-        transport = HttpTransport()
+        transport = make()
         call = ModelCall(server.request(), KEY, transport)
         with pytest.raises(NetworkError, match=r"127\.0\.0\.1"):
             async for _ in call.events():
@@ -123,17 +142,17 @@ async def test_a_stream_that_breaks_is_a_network_error():
     assert (partial.text, partial.stop_reason, partial.error_message) == ("par", "error", "broke")
 
 
-async def test_a_stream_that_ends_without_an_end_is_a_protocol_error():
+async def test_a_stream_that_ends_without_an_end_is_a_protocol_error(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.begin()
         await exchange.write(sse([{"choices": [{"delta": {"content": "par"}}]}]))
 
     async with serving(handler) as server:
         with pytest.raises(ProtocolError, match="without an end"):
-            await run(server.request())
+            await run(make, server.request())
 
 
-async def test_silence_between_chunks_is_a_timeout():
+async def test_silence_between_chunks_is_a_timeout(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.begin_chunked()
         await exchange.chunk(b": ping\n\n")
@@ -141,70 +160,72 @@ async def test_silence_between_chunks_is_a_timeout():
 
     async with serving(handler) as server:
         with pytest.raises(SilenceError, match=r"sent nothing for 0\.2 seconds"):
-            await run(server.request(), idle_timeout=0.2)
+            await run(make, server.request(), idle_timeout=0.2)
 
 
-async def test_a_server_that_never_answers_is_a_timeout():
+async def test_a_server_that_never_answers_is_a_timeout(make: Make):
     async with serving(Exchange.dropped) as server:
         with pytest.raises(SilenceError, match="did not answer"):
-            await run(server.request(), idle_timeout=0.2)
+            await run(make, server.request(), idle_timeout=0.2)
 
 
-async def test_a_refused_connection_names_the_host_and_not_the_key():
+async def test_a_refused_connection_names_the_host_and_not_the_key(make: Make):
     async with serving(Exchange.dropped) as server:
         request = server.request()
     with pytest.raises(NetworkError) as caught:
-        await run(request, Credentials(api_key="sk-secret-0123456789", base_url=f"{server.url}/v1?key=hidden-value"))
+        await run(
+            make, request, Credentials(api_key="sk-secret-0123456789", base_url=f"{server.url}/v1?key=hidden-value")
+        )
     shown = caught.value.show()
     assert f"127.0.0.1:{server.port}" in shown
     assert "secret" not in shown
     assert "hidden-value" not in shown
 
 
-async def test_a_redirect_is_an_error_and_is_not_followed():
+async def test_a_redirect_is_an_error_and_is_not_followed(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.answer(307, b"", {"location": "/elsewhere"})
 
     async with serving(handler) as server:
         with pytest.raises(BadRequestError, match="redirect"):
-            await run(server.request())
+            await run(make, server.request())
     assert len(server.exchanges) == 1
 
 
-async def test_a_rate_limit_says_how_long_to_wait():
+async def test_a_rate_limit_says_how_long_to_wait(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.answer(429, b'{"error":{"message":"slow down"}}', {"retry-after": "3"})
 
     async with serving(handler) as server:
         with pytest.raises(RateLimitError, match="slow down") as caught:
-            await run(server.request())
+            await run(make, server.request())
     assert caught.value.retry_after == 3
     assert caught.value.provider == "test"
 
 
-async def test_an_error_in_the_middle_of_a_stream_is_raised():
+async def test_an_error_in_the_middle_of_a_stream_is_raised(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.begin()
         await exchange.write(sse([{"choices": [{"delta": {"content": "a"}}]}, {"error": {"message": "Overloaded"}}]))
 
     async with serving(handler) as server:
         with pytest.raises(OverloadedError, match="Overloaded"):
-            await run(server.request())
+            await run(make, server.request())
 
 
-async def test_a_key_that_the_server_quotes_is_masked():
+async def test_a_key_that_the_server_quotes_is_masked(make: Make):
     async def handler(exchange: Exchange) -> None:
         key = exchange.headers["authorization"].split()[1]
         await exchange.answer(401, b'{"error":{"message":"Incorrect API key: %b"}}' % key.encode())
 
     async with serving(handler) as server:
         with pytest.raises(ProviderError) as caught:
-            await run(server.request(), Credentials(api_key="my.own-key~format"))
+            await run(make, server.request(), Credentials(api_key="my.own-key~format"))
     assert "my.own" not in caught.value.show()
     assert "my.own" not in str(caught.value)
 
 
-async def test_cancelling_drops_the_connection_at_once():
+async def test_cancelling_drops_the_connection_at_once(make: Make):
     dropped = asyncio.Event()
 
     async def handler(exchange: Exchange) -> None:
@@ -214,7 +235,7 @@ async def test_cancelling_drops_the_connection_at_once():
         dropped.set()
 
     async with serving(handler) as server:
-        transport = HttpTransport()
+        transport = make()
         began = asyncio.Event()
         call = ModelCall(server.request(), KEY, transport)
 
@@ -233,7 +254,20 @@ async def test_cancelling_drops_the_connection_at_once():
     assert call.partial("aborted").text == "a"
 
 
-async def test_cancelling_before_the_head_reads_no_more_than_its_beginning():
+async def test_cancelling_before_the_head_lets_go_of_a_server_on_this_machine_at_once():
+    arrived, dropped = asyncio.Event(), asyncio.Event()
+
+    async def handler(exchange: Exchange) -> None:
+        arrived.set()
+        await exchange.dropped()
+        dropped.set()
+
+    async with serving(handler) as server:
+        await cancelled_after(arrived, server.request(), HttpTransport())
+        await asyncio.wait_for(dropped.wait(), 2)
+
+
+async def test_cancelling_before_the_head_reads_no_more_than_its_beginning_from_elsewhere():
     arrived, cancelled, dropped = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def handler(exchange: Exchange) -> None:
@@ -245,18 +279,23 @@ async def test_cancelling_before_the_head_reads_no_more_than_its_beginning():
         dropped.set()
 
     async with serving(handler) as server:
-        transport = HttpTransport()
-        task = asyncio.create_task(anext(ModelCall(server.request(), KEY, transport).events()))
-        await arrived.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        transport = elsewhere()
+        await cancelled_after(arrived, server.request(), transport)
         cancelled.set()
         await asyncio.wait_for(dropped.wait(), 2)
         await transport.close()
 
 
-async def test_connections_are_used_again():
+async def cancelled_after(moment: asyncio.Event, request: Request, transport: Transport) -> None:
+    """A call that is cancelled while it waits for the first event."""
+    task = asyncio.create_task(anext(ModelCall(request, KEY, transport).events()))
+    await moment.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_connections_to_elsewhere_are_used_again():
     body = completions({"content": "x"})
 
     async def handler(exchange: Exchange) -> None:
@@ -265,7 +304,7 @@ async def test_connections_are_used_again():
         )
 
     async with serving(handler, keep_alive=True) as server:
-        transport = HttpTransport()
+        transport = elsewhere()
         for _ in range(3):
             async for _ in ModelCall(server.request(), KEY, transport).events():
                 pass
@@ -273,7 +312,7 @@ async def test_connections_are_used_again():
     assert (len(server.exchanges), server.connections) == (3, 1)
 
 
-async def test_twenty_megabytes_of_arguments_arrive():
+async def test_twenty_megabytes_of_arguments_arrive(make: Make):
     text = "x" * 20_000_000
     arguments = '{"content":"' + text + '"}'
     pieces = [arguments[at : at + 50_000] for at in range(0, len(arguments), 50_000)]
@@ -289,45 +328,45 @@ async def test_twenty_megabytes_of_arguments_arrive():
         )
 
     async with serving(handler) as server:
-        events = await run(server.request())
+        events = await run(make, server.request())
     assert isinstance(events[-1], Finished)
     (call,) = events[-1].message.tool_calls
     assert call.input == {"content": text}
 
 
-async def test_a_server_that_does_not_stream_is_understood():
+async def test_a_server_that_does_not_stream_is_understood(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.answer(
             200, b'{"choices":[{"message":{"content":"whole"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}'
         )
 
     async with serving(handler) as server:
-        events = await run(server.request())
+        events = await run(make, server.request())
     assert isinstance(events[-1], Finished)
     assert events[-1].message.text == "whole"
 
 
-async def test_an_event_stream_that_is_called_json_is_understood():
+async def test_an_event_stream_that_is_called_json_is_understood(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.answer(200, completions({"content": "x"}))
 
     async with serving(handler) as server:
-        events = await run(server.request())
+        events = await run(make, server.request())
     assert isinstance(events[-1], Finished)
     assert events[-1].message.text == "x"
 
 
-async def test_a_web_page_says_that_the_address_is_wrong():
+async def test_a_web_page_says_that_the_address_is_wrong(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.answer(200, b"<html>Welcome</html>", {"content-type": "text/html; charset=utf-8"})
 
     async with serving(handler) as server:
         with pytest.raises(ProtocolError, match="web page") as caught:
-            await run(server.request())
+            await run(make, server.request())
     assert "base URL" in caught.value.show()
 
 
-async def test_an_error_without_an_end_is_read_only_so_far():
+async def test_an_error_without_an_end_is_read_only_so_far(make: Make):
     dropped = asyncio.Event()
 
     async def handler(exchange: Exchange) -> None:
@@ -340,18 +379,18 @@ async def test_an_error_without_an_end_is_read_only_so_far():
 
     async with serving(handler) as server:
         with pytest.raises(OverloadedError) as caught:
-            await run(server.request())
+            await run(make, server.request())
         await asyncio.wait_for(dropped.wait(), 5)
     assert len(caught.value.message) < 3_000
 
 
-async def test_the_payload_can_be_replaced_and_half_characters_in_it_are_cleaned():
+async def test_the_payload_can_be_replaced_and_half_characters_in_it_are_cleaned(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.begin()
         await exchange.write(completions({"content": "ok"}))
 
     async with serving(handler) as server:
-        transport = HttpTransport()
+        transport = make()
         call = ModelCall(server.request(), KEY, transport)
         call.payload = {**call.payload, "note": "a\ud800b"}
         async for _ in call.events():
@@ -360,7 +399,7 @@ async def test_the_payload_can_be_replaced_and_half_characters_in_it_are_cleaned
     assert server.exchanges[0].json["note"] == "a\ufffdb"
 
 
-async def test_the_credentials_headers_and_address_win():
+async def test_the_credentials_headers_and_address_win(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.begin()
         await exchange.write(completions({"content": "ok"}))
@@ -370,14 +409,14 @@ async def test_the_credentials_headers_and_address_win():
         credentials = Credentials(
             api_key="k", headers={"Authorization": "Basic abc", "X-Team": "t"}, base_url=f"{server.url}/proxy/"
         )
-        await run(request, credentials)
+        await run(make, request, credentials)
     sent = server.exchanges[0]
     assert sent.path == "/proxy/chat/completions"
     assert (sent.headers["authorization"], sent.headers["x-team"]) == ("Basic abc", "t")
 
 
-async def test_a_key_with_a_line_break_is_refused_without_being_shown():
+async def test_a_key_with_a_line_break_is_refused_without_being_shown(make: Make):
     async with serving(Exchange.dropped) as server:
         with pytest.raises(BadRequestError) as caught:
-            await run(server.request(), Credentials(api_key="secret\nkey"))
+            await run(make, server.request(), Credentials(api_key="secret\nkey"))
     assert "secret" not in caught.value.show()

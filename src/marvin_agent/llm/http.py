@@ -1,54 +1,27 @@
-"""Requests to models over the network, by pyreqwest; the one file that knows it."""
+"""Requests to models over the network: to this machine directly, to all others by way of the system's settings."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from importlib import import_module
 
-from pyreqwest.client import Client, ClientBuilder
-from pyreqwest.exceptions import (
-    BuilderError,
-    ConnectError,
-    DetailedPyreqwestError,
-    PyreqwestError,
-    ReadTimeoutError,
-    RequestTimeoutError,
-)
-from pyreqwest.response import Response as NativeResponse
-
-from marvin_agent.errors import BadRequestError, NetworkError, ProviderError, SilenceError
-from marvin_agent.llm.secrecy import origin
+from marvin_agent.llm.loopback import LoopbackTransport, is_loopback
+from marvin_agent.llm.transport import Response, Transport
 from marvin_agent.llm.values import HttpRequest
 
 CONNECT_TIMEOUT = 20.0
 IDLE_TIMEOUT = 300.0
 """Seconds without a byte. Models that think send nothing for minutes."""
 
-# pyreqwest holds back what arrives until it has this many bytes, the head of the answer too: a stream needs none of it.
-_HOLD_BACK = 0
-
-
-class HttpResponse:
-    """An answer over the network."""
-
-    def __init__(self, native: NativeResponse, where: str, idle_timeout: float) -> None:
-        self._native = native
-        self._where = where
-        self._idle_timeout = idle_timeout
-        self.status = native.status
-        self.headers = {name.lower(): value for name, value in native.headers.items()}
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        reader = self._native.body_reader
-        try:
-            while (chunk := await reader.read_chunk()) is not None:
-                yield bytes(chunk)
-        except PyreqwestError as error:
-            raise _mapped(error, self._where, self._idle_timeout) from None
+_REMOTE = "marvin_agent.llm.remote"
 
 
 class HttpTransport:
-    """Sends to real servers. Connections are kept and used again; redirects are never followed, since they would carry
-    key and prompt to another host; proxies and trusted certificates are the system's."""
+    """Sends to real servers, and never follows a redirect: it would carry key and prompt to another host.
+
+    A model on this machine needs no proxy, no TLS and no certificates, and may work on a prompt for minutes before it
+    answers, so that it has to hear at once when nobody waits any more. `loopback` is made for that. What goes elsewhere
+    goes through `remote`, which is loaded when it is first needed.
+    """
 
     def __init__(
         self,
@@ -62,65 +35,28 @@ class HttpTransport:
         self._idle_timeout = idle_timeout
         self._http2 = http2
         self._user_agent = user_agent
-        self._client: Client | None = None
+        self._loopback = LoopbackTransport(
+            connect_timeout=connect_timeout, idle_timeout=idle_timeout, user_agent=user_agent
+        )
+        self._remote: Transport | None = None
 
     @asynccontextmanager
-    async def send(self, request: HttpRequest) -> AsyncGenerator[HttpResponse, None]:
-        where = origin(request.url)
-        try:
-            builder = self._connected().post(request.url).body_bytes(request.body).headers(request.headers)
-            streamed = builder.streamed_read_buffer_limit(_HOLD_BACK).build_streamed()
-            native = await streamed.__aenter__()
-        except PyreqwestError as error:
-            raise _mapped(error, where, self._idle_timeout) from None
-        except ValueError:
-            # Its text would quote the header's value, which may be a key.
-            raise BadRequestError(
-                f"cannot send a request to {where}: the address or a header is not valid",
-                hint="Check the base URL, the key and the configured headers for stray characters.",
-            ) from None
-        try:
-            yield HttpResponse(native, where, self._idle_timeout)
-        finally:
-            await streamed.__aexit__(None, None, None)
+    async def send(self, request: HttpRequest) -> AsyncGenerator[Response, None]:
+        transport = self._loopback if is_loopback(request.url) else self._elsewhere()
+        async with transport.send(request) as response:
+            yield response
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
+        remote, self._remote = self._remote, None
+        if remote is not None:
+            await remote.close()
 
-    def _connected(self) -> Client:
-        if self._client is None:
-            self._client = (
-                ClientBuilder()
-                .follow_redirects(False)
-                .http2(self._http2)
-                .referer(False)
-                .user_agent(self._user_agent)
-                .connect_timeout(timedelta(seconds=self._connect_timeout))
-                .read_timeout(timedelta(seconds=self._idle_timeout))
-                .build()
+    def _elsewhere(self) -> Transport:
+        if self._remote is None:
+            self._remote = import_module(_REMOTE).RemoteTransport(
+                connect_timeout=self._connect_timeout,
+                idle_timeout=self._idle_timeout,
+                http2=self._http2,
+                user_agent=self._user_agent,
             )
-        return self._client
-
-
-def _mapped(error: PyreqwestError, where: str, idle_timeout: float) -> ProviderError:
-    match error:
-        case ReadTimeoutError():
-            return SilenceError(f"{where} sent nothing for {idle_timeout:g} seconds")
-        case RequestTimeoutError():
-            # Connecting and waiting for the head end in the same error.
-            return SilenceError(f"{where} did not answer in time", hint="Check the address and the network.")
-        case ConnectError():
-            return NetworkError(f"no connection to {where}: {_cause(error)}", hint="Check the address and the network.")
-        case BuilderError():
-            return BadRequestError(f"cannot send a request to {where}: {_cause(error)}")
-        case _:
-            return NetworkError(f"the connection to {where} broke: {_cause(error)}")
-
-
-def _cause(error: PyreqwestError) -> str:
-    """The innermost reason: the outer ones quote the whole URL."""
-    causes = (error.details.get("causes") if isinstance(error, DetailedPyreqwestError) else None) or ()
-    reasons = [cause["message"] for cause in causes if "://" not in cause["message"]]
-    return reasons[-1] if reasons else error.message
+        return self._remote
