@@ -28,10 +28,9 @@ class Call(NamedTuple):
 
 def command_in(text: str, engine: "Engine") -> Call | None:
     """The command that a text is; None for a prompt, also for one that begins with a slash and names no command."""
-    if not text.startswith("/"):
-        return None
-    name, *rest = text[1:].split(None, 1) or [""]
-    if name not in BUILTIN and name not in engine.side.commands:
+    word, *rest = text.split(None, 1) or [""]
+    name = word.removeprefix("/")
+    if not text.startswith("/") or (name not in BUILTIN and name not in engine.side.commands):
         return None
     return Call(name, rest[0].strip() if rest else "")
 

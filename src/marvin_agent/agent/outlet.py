@@ -4,9 +4,11 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
 
-from marvin_agent.agent.events import EngineEvent, MessageGrew
+from marvin_agent.agent.events import EngineEvent, HookFailed, MessageGrew, Notice
 from marvin_agent.llm.values import ToolCallDelta
 
+EARLY = 100
+"""How many notices are kept for a reader that comes later."""
 JOIN_BEYOND = 64
 """How many events may wait for a slow reader before deltas of one part are joined."""
 
@@ -49,6 +51,8 @@ class Outlet:
 
     def __init__(self) -> None:
         self._readers: list[Subscription] = []
+        self._unheard: deque[EngineEvent] = deque(maxlen=EARLY)
+        """What went wrong before anybody read: hooks are loaded before there is a frontend. For the first reader."""
 
     @property
     def wants_deltas(self) -> bool:
@@ -58,6 +62,8 @@ class Outlet:
     def subscribe(self, *, deltas: bool = True) -> Subscription:
         """Begin to read. Who does not show messages while they grow says so: then nobody builds the deltas."""
         reader = Subscription(deltas=deltas)
+        while self._unheard:
+            reader.put(self._unheard.popleft())
         self._readers.append(reader)
         return reader
 
@@ -66,6 +72,8 @@ class Outlet:
         self._readers.remove(reader)
 
     def emit(self, event: EngineEvent) -> None:
+        if not self._readers and isinstance(event, Notice | HookFailed):
+            self._unheard.append(event)
         for reader in self._readers:
             reader.put(event)
 
