@@ -4,17 +4,30 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements/dev.lock
 SHELL := /bin/bash
+NEEDS_PYTHON := import sys; sys.exit(sys.version_info < (3, 11) and "marvin needs Python 3.11 or later: make PYTHON=/path/to/it")
 THIRDPARTY := .venv-thirdparty
 
 .PHONY: demo test check bench format lock test-thirdparty clean
 
 # A stamp per environment: made again only when the lock or the project file changes.
 $(VENV)/.ready: $(LOCK) pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "marvin needs Python 3.11 or later; set PYTHON=/path/to/python3.11")'
+	@$(PYTHON) -c '$(NEEDS_PYTHON)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+# The demo needs the embedded model's engine too.
+$(VENV)/.demo-ready: requirements/demo.lock pyproject.toml
+	@$(PYTHON) -c '$(NEEDS_PYTHON)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing marvin and the embedded model's engine ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/demo.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(VENV)/.demo-ready
+	@$(BIN)/python scripts/demo.py
 
 test: $(VENV)/.ready
 	@$(BIN)/python -m pytest -n auto $(PYTEST)

@@ -61,7 +61,7 @@ async def test_arguments_that_are_no_json_come_back_to_the_model_with_the_reason
 
 
 async def test_calls_that_write_one_file_run_one_after_the_other_in_call_order(tmp_path: Path) -> None:
-    calls = [call("write", path="a.txt", content="one\n"), call("edit", path="a.txt", oldText="one", newText="two")]
+    calls = [call("write", path="a.txt", content="one\n"), call("edit", path="./a.txt", oldText="one", newText="two")]
     async with ScriptedEngine(tmp_path, [{"toolCalls": calls}, {"text": "ok"}]) as e:
         await e.prompt("go")
         assert (e.work / "a.txt").read_text() == "two\n"

@@ -1,6 +1,7 @@
 """The one place where tools are invoked: gates first, then the calls of a message in parallel, then the after hooks."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,7 @@ from marvin_agent.messages import (
     now_ms,
     raw,
 )
+from marvin_agent.tools.files import resolve
 from marvin_agent.tools.registry import Registry
 from marvin_agent.tools.tool import FileMemory, Tool, ToolFailure, ToolResult
 
@@ -321,4 +323,6 @@ class Batch:
     def _path(self, result: Result) -> str | None:
         if result.status or result.tool is None or result.tool.path_of is None:
             return None
-        return result.tool.path_of(result.input)
+        path = result.tool.path_of(result.input)
+        # `a` and `./a`, and a link and its target, are one file.
+        return os.path.realpath(resolve(path, self._invoker.home.cwd)) if path else None
