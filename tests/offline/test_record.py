@@ -11,7 +11,7 @@ import pytest
 from traffic import KEY, FakeTransport, read, request
 
 from marvin_agent.errors import NetworkError, SilenceError, UsageError
-from marvin_agent.llm.offline.record import RecordingTransport
+from marvin_agent.llm.offline.record import Recorder
 from marvin_agent.llm.values import HttpRequest
 
 
@@ -20,7 +20,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 async def record(path: Path, inner: FakeTransport, *requests: HttpRequest) -> list[dict[str, Any]]:
-    transport = RecordingTransport(inner, str(path), cwd="/project")
+    transport = Recorder(str(path), cwd="/project").over(inner)
     for one in requests or (request(),):
         try:
             await read(transport, one)
@@ -55,13 +55,13 @@ async def test_a_recording_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_text("precious")
     with pytest.raises(UsageError, match="not empty"):
-        RecordingTransport(FakeTransport(), str(path), cwd="/")
+        Recorder(str(path), cwd="/").over(FakeTransport())
     assert path.read_text() == "precious"
 
 
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Cannot record"):
-        RecordingTransport(FakeTransport(), str(tmp_path / "no" / "r.jsonl"), cwd="/")
+        Recorder(str(tmp_path / "no" / "r.jsonl"), cwd="/").over(FakeTransport())
 
 
 async def test_keys_in_headers_and_addresses_are_not_written(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ async def test_how_an_answer_broke_is_kept(tmp_path: Path, error: Exception, how
 
 async def test_an_answer_that_was_not_read_to_its_end_is_marked(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    transport = RecordingTransport(FakeTransport(b"a", b"b"), str(path), cwd="/")
+    transport = Recorder(str(path), cwd="/").over(FakeTransport(b"a", b"b"))
     async with transport.send(request()) as response:
         async for _ in response.chunks():
             break
@@ -147,7 +147,7 @@ async def test_an_answer_that_was_not_read_to_its_end_is_marked(tmp_path: Path) 
 
 async def test_each_line_is_in_the_file_before_the_next_step(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    transport = RecordingTransport(FakeTransport(b"a", b"b"), str(path), cwd="/")
+    transport = Recorder(str(path), cwd="/").over(FakeTransport(b"a", b"b"))
     async with transport.send(request()) as response:
         assert [line["type"] for line in lines(path)] == ["recording", "request", "response"]
         async for chunk in response.chunks():
@@ -157,7 +157,7 @@ async def test_each_line_is_in_the_file_before_the_next_step(tmp_path: Path) -> 
 
 async def test_exchanges_at_the_same_time_are_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    transport = RecordingTransport(FakeTransport(b"a"), str(path), cwd="/")
+    transport = Recorder(str(path), cwd="/").over(FakeTransport(b"a"))
     async with transport.send(request(n=1)) as first:
         await read(transport, request(n=2))
         assert [chunk async for chunk in first.chunks()] == [b"a"]
@@ -171,7 +171,7 @@ async def test_exchanges_at_the_same_time_are_told_apart(tmp_path: Path) -> None
 
 async def test_an_interrupted_request_is_marked_and_the_interrupt_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    transport = RecordingTransport(FakeTransport(b"a"), str(path), cwd="/")
+    transport = Recorder(str(path), cwd="/").over(FakeTransport(b"a"))
 
     async def interrupted() -> None:
         async with transport.send(request()):

@@ -9,7 +9,7 @@ from traffic import KEY, FakeTransport, read, request
 from marvin_agent.errors import ConfigError, NetworkError, ProviderError, SilenceError
 from marvin_agent.llm.call import ModelCall
 from marvin_agent.llm.http import HttpTransport
-from marvin_agent.llm.offline.record import RecordingTransport
+from marvin_agent.llm.offline.record import Recorder
 from marvin_agent.llm.offline.replay import ReplayError, ReplayTransport
 from marvin_agent.llm.offline.script import Script
 from marvin_agent.llm.transport import Transport
@@ -19,7 +19,7 @@ from marvin_agent.testing.server import ScriptedServer
 
 
 async def recorded(path: Path, inner: FakeTransport, *requests: HttpRequest, cwd: str = "/old/project") -> str:
-    transport = RecordingTransport(inner, str(path / "r.jsonl"), cwd=cwd)
+    transport = Recorder(str(path / "r.jsonl"), cwd=cwd).over(inner)
     for one in requests:
         try:
             await read(transport, one)
@@ -139,7 +139,7 @@ async def test_loosely_the_answers_are_played_in_order_whatever_is_asked(tmp_pat
 
 async def test_requests_that_were_under_way_together_may_come_in_another_order(tmp_path: Path) -> None:
     file = tmp_path / "r.jsonl"
-    recording = RecordingTransport(FakeTransport(b"x"), str(file), cwd="/")
+    recording = Recorder(str(file), cwd="/").over(FakeTransport(b"x"))
     async with recording.send(say("a")) as first:
         await read(recording, say("b"))
         assert [chunk async for chunk in first.chunks()]
@@ -182,7 +182,7 @@ async def test_a_recording_torn_before_the_answer_says_so_too(tmp_path: Path) ->
 
 async def test_a_recording_that_was_interrupted_says_so_where_it_ends(tmp_path: Path) -> None:
     file = tmp_path / "r.jsonl"
-    recording = RecordingTransport(FakeTransport(b"a", b"b"), str(file), cwd="/")
+    recording = Recorder(str(file), cwd="/").over(FakeTransport(b"a", b"b"))
     async with recording.send(say("a")) as response:
         async for _ in response.chunks():
             break
@@ -250,7 +250,7 @@ async def test_a_call_over_the_network_is_recorded_and_replayed_the_same(tmp_pat
     reply = {"thinking": "hm", "text": "Grüße", "toolCalls": [{"name": "read", "arguments": {"path": "é"}}], "chunk": 1}
     path = tmp_path / "r.jsonl"
     with ScriptedServer(Script.of(reply)) as server:
-        recording = RecordingTransport(HttpTransport(), str(path), cwd=os.getcwd())
+        recording = Recorder(str(path), cwd=os.getcwd()).over(HttpTransport())
         live = await call(recording, "openai-completions", server.url)
         await recording.close()
         assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"

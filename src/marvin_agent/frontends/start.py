@@ -64,6 +64,7 @@ async def start_engine(
         connect_timeout=config.http.connect_timeout_ms / 1000,
         idle_timeout=config.http.idle_timeout_ms / 1000,
         wrap=_wrap(options, places),
+        offline=bool(options.replay),
         notify=notify,
     )
     instructions = read_instructions(places.config_dir, places.project_root, places.cwd)
@@ -173,6 +174,6 @@ def _wrap(options: argparse.Namespace, places: Places) -> Wrap | None:
         return lambda transport: made
     if options.record:
         record = importlib.import_module("marvin_agent.llm.offline.record")
-        path = os.path.join(places.cwd, options.record)
-        return lambda transport: record.RecordingTransport(transport, path, cwd=places.cwd)
+        over: Wrap = record.Recorder(os.path.join(places.cwd, options.record), cwd=places.cwd).over
+        return over
     return None

@@ -17,31 +17,46 @@ from marvin_agent.llm.values import HttpRequest
 from marvin_agent.messages import encode
 
 
-class RecordingTransport:
-    """Passes requests on to another transport and writes down what goes both ways, without secrets.
+class Recorder:
+    """A recording that is being made, of one run. `over` gives a transport that is recorded; they share the file.
 
     The file must not be there yet, or be empty: a recording is never overwritten. UsageError when it cannot be made.
     `cwd` is where the run works.
     """
 
-    def __init__(self, inner: Transport, path: str, *, cwd: str) -> None:
-        self._inner = inner
-        self._secrets = Secrets()
+    def __init__(self, path: str, *, cwd: str) -> None:
+        self.secrets = Secrets()
+        self.file = _File(path)
         self._count = 0
-        self._file = _File(path)
-        self._file.write(Header(created=datetime.now(UTC).isoformat(timespec="seconds"), cwd=cwd))
+        self.file.write(Header(created=datetime.now(UTC).isoformat(timespec="seconds"), cwd=cwd))
+
+    def over(self, inner: Transport) -> "RecordingTransport":
+        """The transport with all that goes over it written down."""
+        return RecordingTransport(inner, self)
+
+    def exchange(self) -> "_Exchange":
+        """The next request and what comes back."""
+        self._count += 1
+        return _Exchange(self.file, self.secrets, self._count)
+
+
+class RecordingTransport:
+    """Passes requests on to another transport and writes down what goes both ways, without secrets."""
+
+    def __init__(self, inner: Transport, recorder: Recorder) -> None:
+        self._inner = inner
+        self._recorder = recorder
 
     def send(self, request: HttpRequest) -> AbstractAsyncContextManager[Response]:
         return self._send(request)
 
     async def close(self) -> None:
-        self._file.close()
+        self._recorder.file.close()
         await self._inner.close()
 
     @asynccontextmanager
     async def _send(self, request: HttpRequest) -> AsyncIterator[Response]:
-        self._count += 1
-        exchange = _Exchange(self._file, self._secrets, self._count)
+        exchange = self._recorder.exchange()
         exchange.request(request)
         try:
             async with self._inner.send(request) as response:
