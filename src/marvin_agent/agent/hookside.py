@@ -14,13 +14,15 @@ from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.request import Ask
 from marvin_agent.agent.usage import tokens
 from marvin_agent.errors import HookError, Refused, SessionError
-from marvin_agent.hooks.engine import Interface
+from marvin_agent.hooks import events as h
+from marvin_agent.hooks.engine import Interface, ToolFacts
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.registry import Hook
 from marvin_agent.llm.values import THINKING_LEVELS, Model
 from marvin_agent.messages import Usage, UserPart, text_of, user
 from marvin_agent.processes import execute
 from marvin_agent.session.read import SessionReader
+from marvin_agent.tools.files import resolve
 
 if TYPE_CHECKING:
     from marvin_agent.agent.engine import Engine
@@ -133,6 +135,16 @@ class HookSide:
     def sessions(self) -> SessionReader:
         # A reader, never the session itself: hooks write through `append_entry` and `send_message` alone.
         return SessionReader(lambda: self._engine.session, self._engine.setup.sessions_dir)
+
+    def tool_facts(self, name: str) -> ToolFacts | None:
+        tools = self._engine.setup.tools
+        if name not in tools:
+            return None
+        tool = tools.get(name)
+        return ToolFacts(tool.name, tool.description, tool.acts, tools.owner(name) or "builtin")
+
+    def resolve_path(self, path: str) -> str:
+        return resolve(path, self.cwd)
 
     def is_idle(self) -> bool:
         return self._engine.is_idle
@@ -311,6 +323,26 @@ class HookSide:
 
     async def wait_for_idle(self) -> None:
         await self.on_engine(self._engine.wait_until_idle)
+
+    async def ask_permission(self, question: Mapping[str, Any], hook: str) -> dict[str, Any]:
+        return await self.on_engine(lambda: self._ask_permission(dict(question), hook))
+
+    async def _ask_permission(self, question: dict[str, Any], hook: str) -> dict[str, Any]:
+        outcome = await self._engine.points.fire(
+            h.PermissionAsk,
+            origin=f"hook:{hook}",
+            tool_name=str(question.get("tool_name", "")),
+            input=dict(question.get("input") or {}),
+            rule=question.get("rule"),
+        )
+        if outcome and outcome.refused:
+            refusal = outcome.refused
+            reason = f"failed, so the call was refused: {refusal.reason}" if refusal.failed else refusal.reason
+            return {"decision": "deny", "reason": reason, "remember": None, "by": refusal.hook}
+        if outcome and outcome.decided.get("decision") in ("allow", "deny"):
+            return {**outcome.decided, "remember": None, "by": outcome.decided_by}
+        answer = await self._ask("permission", (question,))
+        return {"reason": "", "remember": None, **(answer or {"decision": "deny"}), "by": None}
 
     async def ask(self, method: str, *arguments: Any) -> Any:
         return await self.on_engine(lambda: self._ask(method, arguments))

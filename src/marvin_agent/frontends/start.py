@@ -13,7 +13,7 @@ from marvin_agent.agent.providers import Providers, Wrap
 from marvin_agent.agent.retry import RetryPolicy
 from marvin_agent.agent.setup import Setup
 from marvin_agent.config import Config, load
-from marvin_agent.errors import UsageError
+from marvin_agent.errors import ConfigError, UsageError
 from marvin_agent.frontends.hook_sources import Project, gather, only_required
 from marvin_agent.frontends.session_choice import open_session, sessions_dir
 from marvin_agent.hooks.engine import Interface
@@ -103,7 +103,9 @@ async def start_engine(
         disabled_hooks=config.hooks.disabled,
         hook_settings={
             **config.hooks.settings,
-            "builtin:permissions": {"mode": config.permissions.mode},
+            "builtin:permissions": {
+                name: getattr(config.permissions, name) for name in config.permissions.__struct_fields__
+            },
         },
         secret_names=provider_key_names(),
         trace_file=os.path.join(places.cwd, options.trace_hooks) if options.trace_hooks else None,
@@ -111,6 +113,11 @@ async def start_engine(
     )
     engine = Engine(setup)
     await engine.hooks.load_setup(permissions.setup, "permissions")
+    if engine.hooks.problems:
+        # Without its policies marvin must not act.
+        raise ConfigError(
+            "\n".join(f"{problem.hook} did not load: {problem.error}" for problem in engine.hooks.problems)
+        )
     sources = gather(config, places, project, options.hook, notify)
     await engine.hooks.load_sources(only_required(sources, config.hooks.required) if options.no_hooks else sources)
     engine.hooks.require()

@@ -146,11 +146,16 @@ class HookAPI:
     def register_command(self, name: str, *, handler: Any, description: str = "", complete: Any = None) -> None:
         self._engine.register_command(name, description, handler, complete, self.id)
 
-    def tool(self, function: Any = None, *, name: str | None = None, replaces: str | None = None) -> Any:
-        """Turn a typed function into a tool: annotations and docstring are its schema."""
+    def tool(
+        self, function: Any = None, *, name: str | None = None, replaces: str | None = None, acts: bool = True
+    ) -> Any:
+        """Turn a typed function into a tool: annotations and docstring are its schema.
+
+        `acts=False` says that it only looks: then nobody is asked before it runs.
+        """
 
         def decorate(made: Any) -> Any:
-            self._engine.register_tool({"function": made, "name": name}, replaces, self.id)
+            self._engine.register_tool({"function": made, "name": name, "acts": acts}, replaces, self.id)
             return made
 
         return decorate(function) if function is not None else decorate

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marvin_agent.errors import HookError
-from marvin_agent.hooks.engine import Engine
+from marvin_agent.hooks.engine import Engine, ToolFacts
 from marvin_agent.hooks.faces import Face, awaited
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.running import Running
@@ -60,9 +60,16 @@ class Ui(_Part):
 
     @awaited
     async def permission(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask whether a tool call may run: gives `{decision, reason, remember}`."""
-        answer: dict[str, Any] = await self._ask("permission", dict(question))
-        return answer
+        """Ask whether a tool call may run: gives `{decision, reason, remember, by}`.
+
+        The question is `{tool_name, input, preview, rule, patterns}`. Handlers of `permission.ask` are asked first;
+        when one of them decides, `by` names it and no person is asked. `remember` is a list of patterns, or None.
+        """
+        engine = self._alive()
+        if self._running is None:
+            return await engine.ask_permission(question, self._hook)
+        with self._running.clock.standing():
+            return await engine.ask_permission(question, self._hook)
 
     @awaited
     async def custom(self, factory: Any) -> Any:
@@ -203,6 +210,19 @@ class Context(_Part):
     def aborted(self) -> bool:
         """Whether the run is being aborted."""
         return self._engine.aborted()
+
+    @property
+    def active_tools(self) -> tuple[str, ...]:
+        """The names of the tools that the model may use."""
+        return self._engine.active_tools
+
+    def tool(self, name: str) -> ToolFacts | None:
+        """What there is to know of a tool; None when there is none of that name."""
+        return self._engine.tool_facts(name)
+
+    def resolve(self, path: str) -> str:
+        """The absolute path that the file tools take a path for."""
+        return self._engine.resolve_path(path)
 
     def is_idle(self) -> bool:
         return self._engine.is_idle()

@@ -5,7 +5,7 @@ engine's own loop. Coroutine methods are awaited on the hook loop.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from marvin_agent.hooks.payload import Mode
 
@@ -46,6 +46,17 @@ class Interface(Protocol):
     def theme(self) -> Any: ...
 
 
+class ToolFacts(NamedTuple):
+    """What `ctx.tool(name)` says of a tool."""
+
+    name: str
+    description: str
+    acts: bool
+    """False when it only looks."""
+    owner: str
+    """`builtin`, or the id of the hook that brought it."""
+
+
 class Engine(Protocol):
     """The agent as hooks see it. `hook` is the id of the hook that asks."""
 
@@ -82,6 +93,12 @@ class Engine(Protocol):
     @property
     def sessions(self) -> Any:
         """The read-only view of the session and its siblings."""
+        ...
+
+    def tool_facts(self, name: str) -> ToolFacts | None: ...
+
+    def resolve_path(self, path: str) -> str:
+        """The absolute path that the file tools take a path for."""
         ...
 
     def is_idle(self) -> bool: ...
@@ -153,6 +170,10 @@ class Engine(Protocol):
     async def change_session(self, action: str, hook: str, scheduled: bool, **arguments: Any) -> dict[str, Any]: ...
 
     async def wait_for_idle(self) -> None: ...
+
+    async def ask_permission(self, question: Mapping[str, Any], hook: str) -> dict[str, Any]:
+        """Ask the handlers of `permission.ask`, then the person."""
+        ...
 
     async def ask(self, method: str, *arguments: Any) -> Any:
         """A dialog of the interface, queued behind those that are open."""

@@ -159,7 +159,7 @@ class ScriptedEngine:
 
         engine.outlet.emit = keep  # type: ignore[method-assign]
         engine.outlet.subscribe()  # somebody who wants the deltas
-        if not self._auto:
+        if not self._auto or "builtin:permissions" in self._setup.hook_settings:
             await engine.hooks.load_setup(permissions.setup, "permissions")
         for name, setup in self._hooks.items():
             await engine.hooks.load_setup(setup, name, "library")

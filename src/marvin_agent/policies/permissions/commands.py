@@ -1,0 +1,380 @@
+"""Commands as rules see them: the words of one simple command, and whether a pattern covers them.
+
+A pattern is compared with the words of one simple command, quotes taken off: `git log *` covers `git log` with any
+arguments, `*` elsewhere is any text within one word, and a word without a glob is that word. Variables set in front
+(`A=1 make`) are words too: an allow rule has to name them.
+
+Allow and deny read a pattern differently. An allow must be sure: each word has to be known, the program has to be
+written as the rule has it, and the wildcard at the end leaves out the options that make a program run another one. A
+deny must not be dodged: a path in front of the program, variables and options before the subcommand do not hide it.
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Literal, NamedTuple, TypeAlias
+
+from marvin_agent.permission_rules import Rule, command_words, literal
+
+Match: TypeAlias = Literal["yes", "maybe", "no"]
+
+FOLDS_CASE = sys.platform == "darwin"
+"""Whether `RM` finds the program `rm`."""
+
+RUNNING_OPTIONS: dict[str, tuple[str, ...]] = {
+    "git": (
+        *(
+            "-c",
+            "-c?*",
+            "--config-env*",
+            "--exec-path*",
+            "--upload-pack*",
+            "--receive-pack*",
+            "--exec",
+            "--exec=*",
+            "-x",
+        ),
+        *("-x?*", "-O*", "--open-files-in-pager*", "--extcmd*", "--ext-diff", "--textconv", "ext::*", "foreach"),
+        *("filter-branch", "bisect", "config", "difftool", "mergetool", "--output*", "--template*", "--git-dir*"),
+        *("--tree-filter*", "--work-tree*"),
+    ),
+    "git clone": ("-u*",),
+    "find": ("-exec*", "-ok*", "-delete", "-fprint*", "-fls"),
+    "fd": ("-x*", "-X*", "--exec*"),
+    "rg": ("--pre", "--pre=*", "--hostname-bin*", "-z", "--search-zip"),
+    "tar": ("--to-command*", "--checkpoint-action*", "-I*", "--use-compress-program*", "--rsh-command*", "-F*"),
+    "rsync": ("-e*", "--rsh*", "--rsync-path*"),
+    "sort": ("--compress-program*", "-o*", "--output*", "-T*"),
+    "sed": ("-i*", "--in-place*", "*e", "*w *"),
+    "awk": ("*system*", "*|*", "*>*", "-f*", "-i*"),
+    "make": ("SHELL=*", "--eval*"),
+    "man": ("-P*", "--pager*", "-H*", "--html*"),
+    "ssh": ("-o*", "-F*"),
+    "scp": ("-o*", "-S*", "-F*"),
+    "curl": ("-K*", "--config*", "-o*", "-O", "--output*", "--remote-name*"),
+    "wget": ("--use-askpass*", "-e*", "--execute*", "-O*", "--output-document*"),
+    "go": ("-exec*", "-toolexec*", "-vettool*"),
+    "cargo": ("--config*",),
+    "npm": ("--script-shell*", "--node-options*", "--prefix*"),
+    "pytest": ("-p", "-p?*", "-c*", "--rootdir*", "--confcutdir*"),
+    "printf": ("-v*",),
+    "less": ("+*", "-o*", "-O*", "-k*", "--lesskey*"),
+    "zip": ("-TT*", "--unzip-command*"),
+    "date": ("-s*", "--set*"),
+    "tree": ("-o*",),
+    "diff": ("--to-file*", "-o*"),
+}
+"""Arguments that make a program run another, or write files of its own choosing: a wildcard does not cover them."""
+
+
+class Word(NamedTuple):
+    """A word as the program will get it; where that cannot be known, as it is written."""
+
+    text: str
+    known: bool = True
+
+
+class Part(NamedTuple):
+    """One thing that a command line does."""
+
+    kind: Literal["command", "write", "read", "unknown"]
+    words: tuple[Word, ...] = ()
+    """Of a command: variables set for it, the program, its arguments. Of a redirection: the file."""
+    name_at: int = 0
+    """Where among the words the program is."""
+    inner: tuple["Part", ...] = ()
+    """What it runs in turn, as `sudo` and `bash -c` do."""
+    inner_at: int | None = None
+    """Where among the words that begins, if it is there as words."""
+    transparent: bool = False
+    """Does nothing but run what is inside (`nohup`, `bash -c`)."""
+    why: str = ""
+    """Of what is unknown: the reason."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(word.text for word in self.words)
+
+    @property
+    def name(self) -> Word:
+        return self.words[self.name_at] if len(self.words) > self.name_at else Word("", known=False)
+
+
+def unknown(why: str) -> Part:
+    return Part("unknown", why=why)
+
+
+class Pattern:
+    """The pattern of a bash rule."""
+
+    __slots__ = ("rule", "tail", "words")
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.words, self.tail = command_words(rule.pattern or "*")
+
+    def surely(self, part: Part) -> bool:
+        """Whether it covers a part without a doubt: for allow rules."""
+        words = part.words
+        if part.kind != "command" or len(words) < len(self.words) or not self.words:
+            return False
+        if not all(word.known for word in words[: part.name_at + 1]):
+            return False
+        # The program itself has to be named, not taken in by the wildcard.
+        if len(self.words) <= part.name_at:
+            return False
+        if not all(w.known and fnmatchcase(w.text, p) for p, w in zip(self.words, words, strict=False)):
+            return False
+        rest = words[len(self.words) :]
+        return not rest or (self.tail and not any(_runs_others(part, word) for word in rest))
+
+    def names_inner(self, part: Part) -> bool:
+        """Whether it names, in so many letters, the program that a wrapper runs."""
+        if not self.tail and all(_is_literal(word) for word in self.words):
+            return True
+        at = part.inner_at
+        return at is not None and len(self.words) > at and _is_literal(self.words[at])
+
+    def perhaps(self, part: Part) -> Match:
+        """Whether it covers a part, with doubts counted: for deny and ask rules."""
+        if part.kind != "command" or not self.words:
+            return "no"
+        found = self._compare(part.words)
+        if found != "yes" and part.name_at:
+            found = _surer(found, self._compare(part.words[part.name_at :]))
+        if found == "no" and part.name.text.rpartition("/")[2] in LAUNCHERS and self._launched(part):
+            return "maybe"
+        return found
+
+    def _launched(self, part: Part) -> bool:
+        words = " ".join(word.text for word in part.words[part.name_at + 1 :]).split()
+        return any(self._compare([Word(word) for word in words[at:]]) != "no" for at in range(len(words)))
+
+    def _compare(self, words: Sequence[Word]) -> Match:
+        if not words or not self._is_program(words[0]):
+            return "no" if words and words[0].known else "maybe"
+        found = _arguments(self.words[1:], words[1:], self.tail)
+        if found == "no" and self.words[1:]:
+            behind = (_arguments(self.words[1:], rest, self.tail) for rest in _behind_options(words[1:]))
+            return "maybe" if any(one != "no" for one in behind) else "no"
+        return found
+
+    def _is_program(self, word: Word) -> bool:
+        wanted = self.words[0]
+        names = (word.text, word.text.rpartition("/")[2])
+        if FOLDS_CASE:
+            wanted, names = wanted.casefold(), (names[0].casefold(), names[1].casefold())
+        return any(fnmatchcase(name, wanted) for name in names)
+
+
+def _is_literal(glob: str) -> bool:
+    return not re.search(r"[*?\[]", re.sub(r"\[[*?\[]\]", "", glob))
+
+
+def _arguments(patterns: Sequence[str], words: Sequence[Word], tail: bool) -> Match:
+    for number, pattern in enumerate(patterns):
+        if number >= len(words):
+            return "no"
+        if not fnmatchcase(words[number].text, pattern):
+            # A variable may become any words, or none.
+            return "maybe" if any(not word.known for word in words[: number + 1]) else "no"
+    rest = words[len(patterns) :]
+    if tail or not rest:
+        return "yes"
+    return "no" if any(word.known for word in rest) else "maybe"
+
+
+def _behind_options(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
+    """What may be the subcommand and its arguments, behind options in front of it, each with a value or without."""
+    at = 0
+    while at < len(words) and words[at].text.startswith("-"):
+        at += 1
+        yield words[at:]
+        if at < len(words) and not words[at].text.startswith("-"):
+            at += 1
+            yield words[at:]
+
+
+def _surer(one: Match, other: Match) -> Match:
+    order: tuple[Match, ...] = ("no", "maybe", "yes")
+    return max(one, other, key=order.index)
+
+
+def _runs_others(part: Part, word: Word) -> bool:
+    """Whether an argument may make the program run something else; what is unknown may."""
+    program = part.name.text.rpartition("/")[2]
+    names = [program, *(f"{program} {other.text}" for other in part.words[part.name_at + 1 :])]
+    options = [option for name in names for option in RUNNING_OPTIONS.get(name, ())]
+    if not options:
+        return False
+    # The names that a glob finds begin as it does: src/*.py becomes no option.
+    only_glob = word.known or (word.text[:1] not in ("*", "?", "[", "-", "~") and not set(word.text) & set("$`{"))
+    return not only_glob or any(fnmatchcase(word.text, option) for option in options)
+
+
+LAUNCHERS = frozenset(
+    [
+        "ssh",
+        "su",
+        "runuser",
+        "pkexec",
+        "run0",
+        "script",
+        "flock",
+        "parallel",
+        "entr",
+        "docker",
+        "podman",
+        "kubectl",
+        "npx",
+        "uvx",
+        "uv",
+        "pipx",
+        "poetry",
+        "pipenv",
+        "conda",
+        "taskset",
+        "chrt",
+        "numactl",
+        "valgrind",
+        "gdb",
+        "perf",
+        "ltrace",
+        "systemd-run",
+        "firejail",
+        "bwrap",
+        "proot",
+        "fakeroot",
+        "setarch",
+        "setpriv",
+        "rlwrap",
+        "unbuffer",
+        "xvfb-run",
+        "tmux",
+        "screen",
+        "direnv",
+        "dotenv",
+        "start-stop-daemon",
+        "at",
+        "batch",
+    ]
+)
+"""Programs that may run what their arguments name: what looks like a denied command there is asked about."""
+HARMLESS = frozenset({":", "true", "false", "exit", "return", "break", "continue"})
+"""Commands of the shell that do nothing by themselves."""
+SUBCOMMANDS = frozenset(
+    [
+        "git",
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "cargo",
+        "go",
+        "docker",
+        "podman",
+        "kubectl",
+        "helm",
+        "pip",
+        "pip3",
+        "uv",
+        "poetry",
+        "gh",
+        "make",
+        "apt",
+        "apt-get",
+        "brew",
+        "dnf",
+        "systemctl",
+        "terraform",
+        "aws",
+        "gcloud",
+        "az",
+        "rustup",
+        "conda",
+        "just",
+        "task",
+        "mvn",
+        "gradle",
+        "dotnet",
+        "bundle",
+        "gem",
+        "composer",
+        "mix",
+    ]
+)
+INTERPRETERS = frozenset(
+    [
+        "python",
+        "python3",
+        "node",
+        "deno",
+        "ruby",
+        "perl",
+        "php",
+        "bash",
+        "sh",
+        "zsh",
+        "dash",
+        "ksh",
+        "fish",
+        "sudo",
+        "doas",
+        "su",
+        "ssh",
+        "env",
+        "xargs",
+        "eval",
+        "exec",
+        "source",
+        ".",
+        "awk",
+        "rm",
+        "dd",
+        "mkfs",
+        "chmod",
+        "chown",
+        "kill",
+        "curl",
+        "wget",
+        "find",
+        "osascript",
+        "npx",
+        "uvx",
+        "pipx",
+        "lua",
+        "tclsh",
+        "docker",
+        "podman",
+    ]
+)
+"""Programs that do anything they are told to: of those, only the very command is suggested."""
+
+
+def suggestion(part: Part) -> str | None:
+    """The pattern to remember for a command like this; None when nothing sensible can be said."""
+    words = part.words
+    if part.kind != "command" or not all(word.known for word in words[: part.name_at + 1]):
+        return None
+    at = part.name_at
+    name = part.name.text
+    at_option = len(words) > at + 1 and name in SUBCOMMANDS and words[at + 1].text.startswith("-")
+    if name in INTERPRETERS or name in LAUNCHERS or part.inner or at_option or "=" in name:
+        return " ".join(_quoted(word.text) for word in words) if all(word.known for word in words) else None
+    upto = at + 1
+    if name in SUBCOMMANDS and len(words) > upto and words[upto].known and not words[upto].text.startswith("-"):
+        upto += 1
+    running = [word for word in words[upto:] if _runs_others(part, word)]
+    if running:
+        return " ".join(_quoted(word.text) for word in words) if all(word.known for word in words) else None
+    fixed = " ".join(_quoted(word.text) for word in words[:upto])
+    return f"{fixed} *"
+
+
+def _quoted(text: str) -> str:
+    if text and not set(text) & set("*?[]'\"\\|&;()<>$`#~{}\n\t "):
+        return text
+    if "'" not in text:
+        return f"'{text}'"
+    return "".join(f"\\{c}" if c in "'\"\\ |&;()<>$`\n\t" else literal(c) for c in text)

@@ -1,0 +1,383 @@
+"""Command lines taken apart: what a rule allows, and what a deny rule finds, wherever it stands."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from marvin_agent.errors import ConfigError
+from marvin_agent.permission_rules import parse_rule
+from marvin_agent.policies.permissions.commands import Match
+from marvin_agent.policies.permissions.shell import take_apart, word_of
+from marvin_agent.policies.permissions.subjects import CommandSubject, Where
+
+WHERE = Where("/project", "/project", "/home/me", lambda path: os.path.join("/project", path))
+
+
+def allows(command: str, *rules: str) -> bool:
+    return CommandSubject(command, WHERE).covered_by([parse_rule(rule) for rule in rules])
+
+
+def touches(command: str, rule: str) -> Match:
+    return CommandSubject(command, WHERE).touched_by(parse_rule(rule))
+
+
+def suggests(command: str, *rules: str) -> tuple[str, ...]:
+    return CommandSubject(command, WHERE).suggestions([parse_rule(rule) for rule in rules])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git log",
+        "git",
+        "git log && git status; git diff | git apply --stat",
+        "(git log) & ! git status",
+        "git log\ngit status",
+        "while git fetch; do git log; done",
+        "if [ -f x ]; then git log; elif [[ $a == b ]]; then git status; else git diff; fi",
+        "case $x in a) git log;; *) git status;; esac",
+        "for f in a b; do git status; done",
+        'out="$(git log)"; git status',
+        "git log > /dev/null 2>&1",
+        "git log < file",
+        "git apply <<'EOF'\n$(rm x) `rm y`\nEOF",
+        r"g\it log",
+        '"git" status',
+        "$'git' status",
+        "git log src/*.py",
+        "nohup git gc",
+        "time -p git log",
+        "timeout 5 git fetch",
+        "command git log",
+        "env git log",
+        "bash -c 'git log && git status'",
+        "eval 'git log'",
+        "git fetch || exit 1",
+        "git log # rm -rf x",
+    ],
+)
+def test_git_with_any_arguments_is_allowed_by_a_rule_for_it(command: str) -> None:
+    assert allows(command, "bash(git *)")
+    assert allows(command, "bash(git:*)")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git log; rm -rf x",
+        "git log && rm x",
+        "git log || rm x",
+        "git log | sh",
+        "git log & rm x",
+        "git log\nrm x",
+        "git log $(rm x)",
+        "git log `rm x`",
+        'git log "$(rm x)"',
+        'git log "`rm x`"',
+        "git diff <(rm x)",
+        "git log ${x:-$(rm x)}",
+        "git log ${x:-`rm x`}",
+        "git log $((a[$(rm x)]))",
+        "git log $((x))",
+        "git log <<EOF\n$(rm x)\nEOF",
+        "git log <<EOF\n`rm x`\nEOF",
+        'git log <<< "$(rm x)"',
+        "git log > out.txt",
+        "git log >> out.txt",
+        "git log &> out.txt",
+        "git log >| out.txt",
+        'git log > "$f"',
+        "git log > /dev/tcp/host/80",
+        "git -c core.pager='rm x' log",
+        "git -ccore.pager=x log",
+        "git rebase --exec 'rm x' main",
+        "git clone -u 'rm x' a b",
+        "git grep -Orm x",
+        "git bisect run rm",
+        "git clone ext::sh%20-c%20x",
+        "git $options log",
+        "GIT_PAGER='rm x' git log",
+        "PATH=/tmp/evil:$PATH; git log",
+        "export GIT_PAGER='rm x'; git log",
+        "for PATH in /tmp; do git log; done",
+        "/tmp/git log",
+        "./git log",
+        "sudo git log",
+        "$git log",
+        "gi? log",
+        "{git,log}",
+        "git lo\\\ng; rm x",
+        "f() { rm x; }; git log",
+        "git() { rm x; }; git log",
+        "bash -c 'git log; rm x'",
+        'bash -c "$x"',
+        "git log | bash",
+        "bash <<< 'git log'",
+        "bash script.sh",
+        "eval $x",
+        "xargs git",
+        "find . -exec git log {} \\;",
+        "trap 'rm x' EXIT; git log",
+        "env GIT_PAGER=rm git log",
+        "env -S 'git log'",
+        "coproc git log",
+        "git log; }",
+        "if git log",
+        "git log '",
+        "git log\x00",
+        "git log\u2028rm x",
+        "echo ${x@P}; git log",
+        "[ -v 'a[$(rm x)]' ] && git log",
+        "[[ $x -eq 1 ]] && git log",
+        "((x = 1)); git log",
+        "",
+    ],
+)
+def test_nothing_more_is_allowed_by_a_rule_for_git(command: str) -> None:
+    assert not allows(command, "bash(git *)")
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "allowed"),
+    [
+        ("bash(git log)", "git log", True),
+        ("bash(git log)", "git log -p", False),
+        ("bash(git log *)", "git log", True),
+        ("bash(git log *)", "git logger", False),
+        ("bash(git * main)", "git checkout main", True),
+        ("bash(git * main)", "git checkout -b main", False),
+        ("bash(npm run test*)", "npm run test:unit", True),
+        ("bash(git commit -m 'a b')", 'git commit -m "a b"', True),
+        ("bash(echo '*')", "echo x", False),
+        ("bash(A=1 make *)", "A=1 make all", True),
+        ("bash(A=1 make *)", "A=2 make all", False),
+        ("bash(sudo git *)", "sudo git log", True),
+        ("bash(sudo *)", "sudo rm x", False),
+        ("bash(git -c a=b log *)", "git -c a=b log -p", True),
+        ("bash(find . -delete)", "find . -delete", True),
+        ("bash(find *)", "find . -delete", False),
+        ("bash(find *)", "find . -name x", True),
+        ("bash(*)", "$x; rm `y`", True),
+        ("bash", "rm x", True),
+        ("b*", "rm x", True),
+        ("read", "rm x", False),
+    ],
+)
+def test_a_pattern_is_compared_with_the_words_of_a_command(rule: str, command: str, allowed: bool) -> None:
+    assert allows(command, rule) is allowed
+
+
+def test_several_rules_allow_a_pipe_together() -> None:
+    assert allows("git log | head -5", "bash(git *)", "bash(head *)")
+    assert not allows("git log | head -5 | sh", "bash(git *)", "bash(head *)")
+
+
+def test_sudo_needs_a_rule_and_so_does_what_it_runs() -> None:
+    assert allows("sudo apt update", "bash(sudo *)", "bash(apt *)")
+    assert not allows("sudo apt update", "bash(apt *)")
+
+
+def test_a_file_that_is_written_by_redirection_needs_a_rule_for_write() -> None:
+    assert allows("git log > out/log", "bash(git *)", "write(out/**)")
+    assert not allows("git log > out/../src/x", "bash(git *)", "write(out/**)")
+    assert not allows("cd /etc && git log > out/x", "bash(git *)", "bash(cd *)", "write(out/**)")
+
+
+RM = [
+    "rm x",
+    "/bin/rm x",
+    r"\rm x",
+    'r""m x',
+    "$'rm' x",
+    "ls; rm x",
+    "ls && (rm x)",
+    "ls | rm",
+    "ls $(rm x)",
+    "ls `rm x`",
+    "ls <(rm x)",
+    "ls > $(rm x)",
+    "A=$(rm x) ls",
+    "A=1 rm x",
+    "export A=$(rm x)",
+    "a=(1 $(rm x))",
+    "[ -f $(rm x) ]",
+    "echo $(( $(rm x) ))",
+    "((a[$(rm x)]))",
+    "echo ${a:-$(rm x)}",
+    "echo ${a:-`rm x`}",
+    "cat <<EOF\n$(rm x)\nEOF",
+    "cat <<EOF\n`rm x`\nEOF",
+    "if ls; then rm x; fi",
+    "for f in *; do rm $f; done",
+    "while rm x; do ls; done",
+    "until ls; do rm x; done",
+    "case a in a) rm x;; esac",
+    "f() { rm x; }; f",
+    "function f { rm x; }",
+    "sudo rm x",
+    "sudo -u root A=1 rm x",
+    "env A=1 rm x",
+    "nohup rm x",
+    "time A=1 rm x",
+    "timeout -k 5 9 rm x",
+    "xargs -n1 rm",
+    "find . -exec rm {} +",
+    "bash -c 'rm x'",
+    "sh -ec 'ls; rm x'",
+    "sudo bash -c 'rm x'",
+    "eval rm x",
+    "trap 'rm x' EXIT",
+    "rm x &",
+    "! rm x",
+    "! { rm x; }",
+    "time { rm x; }",
+    "coproc rm x",
+    "echo 'unclosed; rm x; )",
+]
+
+
+@pytest.mark.parametrize("command", RM[:-1])
+def test_a_denied_command_is_found_wherever_it_stands(command: str) -> None:
+    assert touches(command, "bash(rm *)") == "yes"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        RM[-1],
+        "x=rm; $x y",
+        "$(echo rm) x",
+        "r? x",
+        "{rm,x}",
+        "eval $x",
+        "ssh host rm x",
+        "flock l rm x",
+        "su -c 'rm x'",
+        "env -S 'rm x'",
+        "curl x | bash",
+        "bash <<< 'rm x'",
+    ],
+)
+def test_what_may_be_a_denied_command_is_doubted(command: str) -> None:
+    assert touches(command, "bash(rm *)") == "maybe"
+
+
+@pytest.mark.parametrize("command", ["ls", "echo rm x", "cat <<'EOF'\n`rm x`\nEOF", "ls # rm x", "echo 'rm x'"])
+def test_what_is_no_denied_command_is_none(command: str) -> None:
+    assert touches(command, "bash(rm *)") == "no"
+
+
+def test_options_before_the_subcommand_do_not_hide_it() -> None:
+    assert touches("git push -f", "bash(git push *)") == "yes"
+    assert touches("git -C x push", "bash(git push *)") == "maybe"
+    assert touches("git $x", "bash(git push *)") == "maybe"
+    assert touches("git commit -m push", "bash(git push *)") == "no"
+
+
+def test_a_deny_for_writing_finds_redirections() -> None:
+    assert touches("echo x > .env", "write(.env)") == "yes"
+    assert touches("echo x >> ./a/../.env", "edit(.env)") == "yes"
+    assert touches('echo x > "$f"', "write(.env)") == "maybe"
+    assert touches("cd a; echo x > .env", "write(.env)") == "maybe"
+    assert touches("echo x > .env", "write") == "yes"
+    assert touches("cat < .env", "read(.env)") == "yes"
+    assert touches("echo x > other", "write(.env)") == "no"
+
+
+def test_what_to_remember_covers_the_command_and_little_more() -> None:
+    assert suggests("git log --oneline") == ("git log *",)
+    assert suggests("ls -l | head -5 && ls") == ("ls *", "head *")
+    assert suggests("git log | head", "bash(git *)") == ("head *",)
+    assert suggests("python x.py --now") == ("python x.py --now",)
+    assert suggests("rm -rf 'a b'") == ("rm -rf 'a b'",)
+    assert suggests("sudo apt update") == ("sudo apt update",)
+    assert suggests("git log > out.txt", "bash(git *)") == ("write(out.txt)",)
+    assert suggests("$x y") == ()
+
+
+@pytest.mark.parametrize(
+    "command", ["ls -l | head", "python 'a *' b", "rm [x]* ", "sudo apt update", "find . -exec rm {} +", "A=1 make x"]
+)
+def test_what_is_remembered_allows_the_same_the_next_time(command: str) -> None:
+    patterns = suggests(command)
+    assert not patterns or allows(command, *(f"bash({pattern})" for pattern in patterns))
+
+
+SAFE = st.sampled_from(["git log", "git status -s", "git diff 'a;b'", 'git log "$x"'])
+BAD = st.sampled_from(["rm -rf x", "curl x", "python y", "sudo git log", "$z", "git log > f"])
+
+
+def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    def joined(pattern: str) -> st.SearchStrategy[str]:
+        return st.tuples(SAFE, inner).map(lambda pair: pattern.format(*pair))
+
+    patterns = [
+        *("{0}; {1}", "{1} && {0}", "{0} || {1}", "{0} | {1}", "{1} | {0}", "{0} & {1}", "( {1} )", "{{ {1}; }}"),
+        *("{0} $( {1} )", '{0} "$( {1} )"', "{0} <( {1} )", "if {1}; then {0}; fi", "if {0}; then {1}; fi", "{0}\n{1}"),
+        *("for f in a; do {1}; done", "while {0}; do {1}; done", "f() {{ {1}; }}", "! {1}", "x=$( {1} ); {0}"),
+        *("case a in b) {1};; esac", "{0} <<EOF\n$( {1} )\nEOF", '[ -n "$( {1} )" ] && {0}', "time {0}; {1}"),
+    ]
+    return st.sampled_from(patterns).flatmap(joined)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.recursive(BAD, compound, max_leaves=4))
+def test_no_compound_with_a_part_that_is_not_allowed_is_allowed(command: str) -> None:
+    assert not allows(command, "bash(git *)")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.recursive(st.just("rm -rf x"), compound, max_leaves=4))
+def test_a_denied_part_anywhere_denies(command: str) -> None:
+    assert touches(command, "bash(rm *)") == "yes"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet="git rmx;|&$()`'\"\\<>{}[]*?~#=-\n \t", max_size=30))
+def test_no_text_breaks_the_parser(command: str) -> None:
+    take_apart(command)
+
+
+WORD = st.lists(
+    st.sampled_from(
+        ["a", "-", r"\ ", r"\"", "'b c'", '"d e"', '"f\\"g"', "$'h'", r"\\", '""', "=", "'*'", "%", "~", ","]
+    )
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(WORD.map("".join).filter(bool), min_size=1, max_size=20))
+def test_words_are_what_bash_makes_of_them(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
+    bash = shutil.which("bash")
+    assert bash
+    given_words = [word for word in words if word_of(word).known]
+    command = "printf '%s\\0' " + " ".join(given_words)
+    done = subprocess.run([bash, "-c", command], capture_output=True, check=True, cwd=_empty(tmp_path_factory))
+    expected = done.stdout.decode().split("\0")[:-1]
+    assert [word_of(word).text for word in given_words] == (expected if given_words else [])
+
+
+def _empty(factory: pytest.TempPathFactory) -> Path:
+    return factory.mktemp("empty")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is no rule"),
+        ("bash(git", "is no rule"),
+        ("bash git", "is no rule"),
+        ("bash()", "empty pattern"),
+        ("bash(git log | sh)", "a rule for each command"),
+        ("bash(a; b)", "a rule for each command"),
+        ("bash(git 'log)", "not closed"),
+    ],
+)
+def test_a_rule_that_is_none_says_what_is_wrong(text: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        parse_rule(text)
