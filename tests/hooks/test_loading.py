@@ -230,3 +230,21 @@ def setup(marvin):
         assert not (e.work / "ran").exists()
         await e.prompt("again")
         assert [text for text, _, _ in e.notes].count("good") == 2
+
+
+async def test_flags_are_registered_by_hooks_and_set_from_outside(tmp_path: Path) -> None:
+    path = tmp_path / "flags.py"
+    path.write_text(
+        "def setup(marvin):\n"
+        "    marvin.register_flag('plan')\n"
+        "    marvin.register_flag('budget', float, 1.5)\n"
+        "    @marvin.on('agent.start')\n"
+        "    async def say(event, ctx):\n"
+        "        ctx.ui.notify(f\"{marvin.flag('plan')} {marvin.flag('budget')}\")\n"
+    )
+    async with ScriptedEngine(tmp_path, [{"text": "x", "repeat": True}], hook_files=[str(path)]) as e:
+        await e.prompt("go")
+        assert e.engine.side.set_flags({"plan": True, "budget": "0.25"}) == []
+        assert e.engine.side.set_flags({"nope": True, "budget": "much"}) == ["nope", "budget"]
+        await e.prompt("go")
+        assert [text for text, _, _ in e.notes] == ["False 1.5", "True 0.25"]

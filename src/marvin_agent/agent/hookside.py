@@ -251,15 +251,16 @@ class HookSide:
         self.shortcuts[key] = (handler, hook)
 
     def set_flags(self, given: Mapping[str, str | bool]) -> list[str]:
-        """Take the values of hooks' flags from the command line; the names that no hook registered."""
-        unknown = []
+        """Take the values of hooks' flags from the command line; gives back those that no hook can take."""
+        refused = []
         for name, value in given.items():
             flag = self._flags.get(name)
-            if flag is None or (isinstance(value, bool) and flag.kind is not bool):
-                unknown.append(name)
-                continue
-            self._flags[name] = flag._replace(value=value if flag.kind is bool else flag.kind(value))
-        return unknown
+            taken = _flag_value(flag.kind, value) if flag else None
+            if flag is None or taken is None:
+                refused.append(name)
+            else:
+                self._flags[name] = flag._replace(value=taken)
+        return refused
 
     # What is awaited on the hook loop.
 
@@ -371,3 +372,13 @@ def _ref_text(ref: Any) -> str:
     if isinstance(ref, Mapping) and "provider" in ref and "id" in ref:
         return f"{ref['provider']}/{ref['id']}"
     raise HookError(f"a model is given as text or as {{provider, id}}, not {type(ref).__name__}")
+
+
+def _flag_value(kind: type, given: str | bool) -> Any:
+    """A flag's value as its type; None when it has none of that type."""
+    if kind is bool:
+        return {True: True, "true": True, "yes": True, "false": False, "no": False}.get(given)
+    try:
+        return None if given is True else kind(given)
+    except ValueError:
+        return None

@@ -95,6 +95,7 @@ def parser() -> argparse.ArgumentParser:
     add("--max-turns", metavar="N", type=_count, help="stop after so many model calls")
     add("--max-cost", metavar="USD", type=_money, help="stop when the run has cost so much")
     add("--hook", metavar="PATH", action="append", default=[], help="load this hook too; naming it is consent")
+    add("--flag", metavar="NAME[=VALUE]", action="append", default=[], help="set a flag that a hook has registered")
     add("--no-hooks", action="store_true", help="load no hooks but builtin and required ones")
     add("--trace-hooks", metavar="FILE", help="write a JSON line for every call of a hook's handler")
     add("--trust-project", action="store_true", help="trust the project's .marvin directory for this run")

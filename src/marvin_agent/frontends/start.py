@@ -121,6 +121,7 @@ async def start_engine(
     sources = gather(config, places, project, options.hook, notify)
     await engine.hooks.load_sources(only_required(sources, config.hooks.required) if options.no_hooks else sources)
     engine.hooks.require()
+    _set_flags(engine, options.flag)
     return engine
 
 
@@ -171,6 +172,13 @@ def _tools(config: Config, login: LoginEnvironment) -> Registry:
     if unknown := [name for name in config.tools if name not in names]:
         raise UsageError(f"there is no tool {unknown[0]!r}", hint=f"There are {', '.join(sorted(names))}.")
     return Registry(tool for tool in tools if tool.name in config.tools)
+
+
+def _set_flags(engine: Engine, given: list[str]) -> None:
+    """Hand the hooks' flags over; one that no hook knows is an error, like any unknown option."""
+    pairs = (text.partition("=") for text in given)
+    if unknown := engine.side.set_flags({name: value if equals else True for name, equals, value in pairs}):
+        raise UsageError(f"no hook has a flag {unknown[0]!r}, or it takes another kind of value")
 
 
 def _wrap(options: argparse.Namespace, places: Places) -> Wrap | None:
