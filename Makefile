@@ -44,6 +44,7 @@ check: $(VENV)/.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(BIN)/python scripts/docs.py --check
 
 format: $(VENV)/.ready
 	@$(BIN)/ruff check --fix-only --quiet .

@@ -56,7 +56,7 @@ SLOW = {"text": "one two three four", "chunkDelayMs": 400}
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=lambda n: str(n)
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=str
 )
 def test_a_signal_stops_the_run_tells_the_hooks_and_keeps_what_there_is(marvin: Marvin, number: int, code: int) -> None:
     marvin.script(SLOW)

@@ -24,7 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, data: bytes, *words: str) -> Asked:
     os.close(writing)
     with os.fdopen(reading) as stream:
         monkeypatch.setattr(sys, "stdin", stream)
-        return read_asked(words, (), lambda text: pytest.fail(text))
+        return read_asked(words, (), pytest.fail)
 
 
 def test_it_is_the_prompt_or_attached_to_the_words(monkeypatch: pytest.MonkeyPatch) -> None:

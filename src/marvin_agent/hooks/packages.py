@@ -1,10 +1,10 @@
 """Hooks in installed distributions: entry points of the group `marvin.hooks`, found by a scan that is cached."""
 
 import hashlib
-import importlib.metadata
+import importlib
 import os
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -60,7 +60,7 @@ def packaged_hooks(cache_dir: str) -> list[Packaged]:
 
 def _scan() -> list[Packaged]:
     found = []
-    for point in importlib.metadata.entry_points(group=GROUP):
+    for point in _metadata().entry_points(group=GROUP):
         distribution = point.dist.name if point.dist else "unknown"
         path = _module_path(point.value.partition(":")[0])
         if path:
@@ -80,7 +80,7 @@ def _module_path(module: str) -> str | None:
 
 
 def _files(distribution: str) -> list[str]:
-    listed = importlib.metadata.distribution(distribution).files or []
+    listed = _metadata().distribution(distribution).files or []
     return [str(file.locate()) for file in listed if not file.name.endswith(".pyc")]
 
 
@@ -92,3 +92,8 @@ def _stamps() -> dict[str, int]:
         except OSError:
             continue
     return stamps
+
+
+def _metadata() -> Any:
+    # Ten milliseconds that no run needs whose scan is cached.
+    return importlib.import_module("importlib.metadata")
