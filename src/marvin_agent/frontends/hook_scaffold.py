@@ -65,22 +65,18 @@ def setup(marvin: HookAPI) -> None:
 
 def test_text(name: str, spec: Spec) -> str:
     """The test of such a hook. Its name begins with `_`, so that it is no hook."""
-    return f'''"""Run with: python -m pytest _test_{name}.py"""
+    return f'''"""Run with: python -m pytest _test_{name}.py
 
-import asyncio
-from pathlib import Path
+`marvin_hook` is a fixture that marvin's pytest plugin brings; it loads the hook and closes it after the test.
+"""
 
-from marvin_agent.testing import Harness
+from collections.abc import Callable
+from typing import Any
 
-HOOK = Path(__file__).with_name("{name}.py")
 
-
-def test_{name}_lets_a_neutral_event_pass() -> None:
-    async def run() -> None:
-        async with Harness(HOOK) as harness:
-            emitted = await harness.emit("{spec.name}")
-            assert not emitted.blocked
-            assert emitted.errors == []
-
-    asyncio.run(run())
+def test_{name}_lets_a_neutral_event_pass(marvin_hook: Callable[..., Any]) -> None:
+    hook = marvin_hook("{name}.py")
+    emitted = hook.emit("{spec.name}")
+    assert not emitted.blocked
+    assert emitted.errors == []
 '''

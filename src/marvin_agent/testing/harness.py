@@ -1,16 +1,18 @@
 """What hook authors test with: load a hook, emit any event, see what it did."""
 
+import asyncio
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from marvin_agent.agent import events as out
 from marvin_agent.hooks.outcome import Change, Failure, Outcome
+from marvin_agent.llm.values import HttpRequest, Model
 from marvin_agent.messages import HookMessage, UserMessage, text_of
-from marvin_agent.testing.engine import ScriptedEngine
+from marvin_agent.testing.engine import MODEL, ScriptedEngine
 from marvin_agent.testing.payloads import make_event
 from marvin_agent.testing.person import Person
 
@@ -39,11 +41,21 @@ class Emitted:
         return {change.field for change in self.changes}
 
 
+class Called(NamedTuple):
+    """What came of a tool call."""
+
+    text: str
+    status: str
+    """`ok`, `error`, `blocked`, `invalid`, `aborted` or `skipped`."""
+    details: Any
+
+
 class Harness:
     """A hook in a real engine with a scripted model. Use as an async context manager.
 
     `hook` is a path or a setup function. `answers` are a person's answers to dialogs, in order; without them nobody is
-    there. `replies` are the model's (docs/scripted.md). `settings` is what `marvin.settings` gives.
+    there. `replies` are the model's (docs/scripted.md). `settings` is what `marvin.settings` gives. `models` are the
+    models that there are; the first is used, and all of them answer with the replies.
     """
 
     def __init__(
@@ -53,6 +65,7 @@ class Harness:
         answers: Sequence[Any] | None = None,
         replies: Sequence[dict[str, Any]] = (),
         settings: dict[str, Any] | None = None,
+        models: Sequence[Model] = (MODEL,),
         directory: Path | None = None,
         timeout: float = 5.0,
     ) -> None:
@@ -66,6 +79,7 @@ class Harness:
             replies,
             hooks={} if is_file else {"hook": hook},  # type: ignore[dict-item]
             hook_files=[str(Path(hook).resolve())] if is_file else [],  # type: ignore[arg-type]
+            models=models,
             interface=self.person,
             settings={self.hook_id: settings or {}},
             hook_timeout=timeout,
@@ -98,9 +112,9 @@ class Harness:
         return [handler.spec.name for handler in hook.handlers]
 
     async def emit(self, event: str, /, **payload: Any) -> Emitted:
-        """Send one event through the hook; what is left out of its payload is neutral."""
+        """Send one event through the hook; what is left out of its payload is neutral, and of this session."""
         failures = len(self._failures)
-        made = make_event(event, payload)
+        made = make_event(event, payload, self.scripted.engine.session_id)
         began = time.perf_counter()
         outcome = await self.scripted.engine.hooks.dispatcher.dispatch(made)
         return Emitted(outcome, self._failures[failures:], time.perf_counter() - began)
@@ -116,8 +130,19 @@ class Harness:
 
     async def tool(self, name: str, **arguments: Any) -> str:
         """Call a tool, through the gates; gives its text."""
+        return (await self.call(name, **arguments)).text
+
+    async def call(self, name: str, **arguments: Any) -> Called:
+        """Call a tool, through the gates; gives all that came of it."""
         result = await self.scripted.engine.invoker.single(name, arguments, "test", "main")
-        return text_of(result.content)
+        return Called(text_of(result.content), result.status or "error", result.details)
+
+    async def wait_until(self, reached: Callable[[], object], timeout: float = 10.0) -> None:
+        """Wait for something that a timer, a task or a thread of the hook does. AssertionError when late."""
+        until = time.monotonic() + timeout
+        while not reached():
+            assert time.monotonic() < until, f"it did not come within {timeout:g} s"
+            await asyncio.sleep(0.005)
 
     @property
     def sent(self) -> list[str]:
@@ -138,6 +163,11 @@ class Harness:
     def requests(self) -> list[dict[str, Any]]:
         """The bodies that the model got."""
         return self.scripted.bodies
+
+    @property
+    def calls(self) -> list[HttpRequest]:
+        """The requests as they went out: `url`, `headers`, `body` (bytes)."""
+        return self.scripted.models.recorded.requests
 
     @property
     def _messages(self) -> tuple[Any, ...]:

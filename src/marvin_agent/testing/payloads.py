@@ -28,33 +28,36 @@ _NEUTRAL: dict[str, Any] = {
 }
 
 
-def make_event(name: str, given: dict[str, Any]) -> Event:
-    """An event by its name or alias. Keys in snake_case or camelCase; nested payloads as dicts. Raises UsageError."""
+def make_event(name: str, given: dict[str, Any], session_id: str = "") -> Event:
+    """An event by its name or alias. Keys in snake_case or camelCase; nested payloads as dicts. Raises UsageError.
+
+    `session_id` goes where the payload names a session and the caller did not.
+    """
     (known, *more) = event_names(name)
     if more:
         raise UsageError(f"{name} stands for several events: name one of {', '.join((known, *more))}")
     try:
-        made = _make(SPECS[known].event, given)
+        made = _make(SPECS[known].event, given, session_id)
     except FormError as error:
         raise UsageError(f"the payload of {known}: {error}") from None
     assert isinstance(made, Event)
     return made
 
 
-def _make(cls: type[Payload], given: dict[str, Any]) -> Payload:
+def _make(cls: type[Payload], given: dict[str, Any], session_id: str) -> Payload:
     kinds = fields_of(cls)
     names = {**{camel(name): name for name in kinds}, **{name: name for name in kinds}}
     if unknown := [key for key in given if key not in names]:
         raise FormError(f"unknown key {unknown[0]!r}; known are {', '.join(sorted(kinds))}")
-    plain = {names[key]: value for key, value in given.items()}
-    return cls(**{name: _value(name, kind, plain) for name, kind in kinds.items()})
+    plain = {"session_id": session_id, **{names[key]: value for key, value in given.items()}}
+    return cls(**{name: _value(name, kind, plain, session_id) for name, kind in kinds.items()})
 
 
-def _value(name: str, kind: str, given: dict[str, Any]) -> Any:
+def _value(name: str, kind: str, given: dict[str, Any], session_id: str) -> Any:
     nested = getattr(events, kind, None)
     if isinstance(nested, type) and issubclass(nested, Payload):
         value = given.get(name, {})
-        return value if isinstance(value, nested) else _make(nested, value)
+        return value if isinstance(value, nested) else _make(nested, value, session_id)
     if name in given:
         try:
             return accept(kind)(given[name])

@@ -1,0 +1,71 @@
+"""The pytest plugin: fixtures for tests of hooks. Installed with marvin; costs nothing until a test asks for one."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from marvin_agent import testing
+
+if TYPE_CHECKING:
+    from marvin_agent.testing.blocking import BlockingHarness
+    from marvin_agent.testing.server import ScriptedServer
+
+Replies = dict[str, Any]
+
+
+@pytest.fixture
+def marvin_hook(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., "BlockingHarness"]]:
+    """Load a hook: `marvin_hook("gate.py", answers=[True], settings={...}, replies=[{"text": "Hello"}])`.
+
+    A path is relative to the test's file. Gives a BlockingHarness (`emit`, `prompt`, `tool`, `command`, `told`, ...)
+    that works in a plain test and in an async one, and is closed at the end of the test.
+    """
+    opened: list[BlockingHarness] = []
+
+    def load(hook: str | Path | Callable[[Any], Any], **options: Any) -> "BlockingHarness":
+        directory = tmp_path / f"marvin-{len(opened)}"
+        directory.mkdir()
+        found = request.path.parent / hook if isinstance(hook, str | Path) else hook
+        opened.append(testing.BlockingHarness(found, **{"directory": directory, **options}))
+        return opened[-1]
+
+    yield load
+    for harness in opened:
+        harness.close()
+
+
+@pytest.fixture
+def model_server() -> Iterator[Callable[..., "ScriptedServer"]]:
+    """Start a model server on 127.0.0.1 that follows a script: `model_server({"text": "Hello"}).url`."""
+    started: list[ScriptedServer] = []
+
+    def serve(*replies: Replies) -> "ScriptedServer":
+        server = testing.ScriptedServer(testing.Script.of(*replies))
+        server.__enter__()
+        started.append(server)
+        return server
+
+    yield serve
+    for server in started:
+        server.__exit__(None, None, None)
+
+
+@pytest.fixture
+def scripted_model(tmp_path: Path) -> Callable[..., Path]:
+    """Make a config directory whose only model follows a script, for tests that start `marvin` itself:
+
+    `subprocess.run(["marvin", "--config-dir", scripted_model({"text": "Hello"}), "-p", "hi"])`
+    """
+
+    def configure(*replies: Replies) -> Path:
+        directory = tmp_path / "marvin-config"
+        directory.mkdir(exist_ok=True)
+        (directory / "script.json").write_text(json.dumps({"version": 1, "replies": replies}))
+        provider = {"api": "scripted", "baseUrl": "script.json", "models": [{"id": "one"}]}
+        (directory / "models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
+        return directory
+
+    return configure
