@@ -6,6 +6,7 @@ from pathlib import Path
 
 import marvin_agent.hooks as public
 from marvin_agent.hooks import events, results
+from marvin_agent.hooks.hosts.child import values
 from marvin_agent.hooks.payload import Payload
 
 SOURCE = Path(public.__file__).parent.parent.parent
@@ -18,7 +19,7 @@ def test_every_event_and_result_is_public() -> None:
         for name, cls in vars(module).items()
         if isinstance(cls, type) and issubclass(cls, Payload) and cls.__module__ == module.__name__
     }
-    assert set(public.__all__) == classes | {"Context", "Event", "HookAPI", "Result"}
+    assert set(public.__all__) == classes | {"Context", "Event", "HookAPI", "Result"} | set(values.PUBLIC)
     assert public.__all__ == sorted(public.__all__)
     assert all(getattr(public, name).__name__ == name for name in public.__all__)
 

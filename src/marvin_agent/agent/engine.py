@@ -1,6 +1,7 @@
 """The engine: takes prompts, runs them one after the other, and tells its frontends everything through one channel."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from marvin_agent.agent.watcher import HookNews
 from marvin_agent.errors import Refused
 from marvin_agent.hooks import events as h
 from marvin_agent.hooks.dispatch import Limits as HookLimits
+from marvin_agent.hooks.hosts.settings import HostSettings
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.system import Choice, HookSystem
 from marvin_agent.hooks.trace import Trace
@@ -49,7 +51,19 @@ class Engine:
         self.side = HookSide(self)
         news = HookNews(self.outlet, self.loop)
         limits = HookLimits(setup.hook_timeout, setup.gate_timeout, person=setup.interface.has_person)
-        self.hooks = HookSystem(self.side, news, limits, Choice(setup.required_hooks, setup.disabled_hooks))
+        self.hooks = HookSystem(
+            self.side,
+            news,
+            limits,
+            Choice(setup.required_hooks, setup.disabled_hooks),
+            HostSettings(
+                isolate=setup.hook_isolate,
+                env=setup.hook_env,
+                cache_dir=os.path.join(setup.config_dir, "cache"),
+                secret_names=setup.secret_names,
+                setup_timeout=setup.hook_timeout,
+            ),
+        )
         news.on_lost = self.hooks.lost_loop
         self.points = Points(self.hooks.dispatcher, self)
         news.points = self.points

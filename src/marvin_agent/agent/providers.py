@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from marvin_agent.errors import ConfigError, HookError
-from marvin_agent.hooks.forms import camel
+from marvin_agent.hooks.payload import camel
 from marvin_agent.llm.auth.keys import find_credentials, key_source
 from marvin_agent.llm.auth.store import AuthFile
 from marvin_agent.llm.catalog import Catalog

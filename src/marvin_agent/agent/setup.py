@@ -44,6 +44,10 @@ class Setup(msgspec.Struct, kw_only=True, frozen=True):
     required_hooks: tuple[str, ...] = ()
     disabled_hooks: tuple[str, ...] = ()
     hook_settings: Mapping[str, Any] = {}
+    hook_isolate: tuple[str, ...] = ()
+    """Ids of Python hooks that run in a process of their own."""
+    hook_env: Mapping[str, tuple[str, ...]] = {}
+    """For each hook, by id, the environment variables that its process may see."""
     secret_names: frozenset[str] = frozenset()
     """Environment variables that hold providers' keys."""
     keep_recent_tokens: int = 20_000

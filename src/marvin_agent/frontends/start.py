@@ -101,6 +101,8 @@ async def start_engine(
         gate_timeout=config.hooks.gate_timeout_ms / 1000,
         required_hooks=config.hooks.required,
         disabled_hooks=config.hooks.disabled,
+        hook_isolate=config.hooks.isolate,
+        hook_env=config.hooks.env,
         hook_settings={
             **config.hooks.settings,
             "builtin:permissions": {

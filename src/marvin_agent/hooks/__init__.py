@@ -1,9 +1,10 @@
-"""What hook authors import: `HookAPI`, `Context`, and a class for every event and result.
+"""What hook authors import: `HookAPI`, `Context`, messages and models, and a class for every event and result.
 
 Needs the standard library alone, so that any Python process can have it on its path.
 """
 
 import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -260,6 +261,17 @@ if TYPE_CHECKING:
     from marvin_agent.hooks.results import (
         UserBashResult as UserBashResult,
     )
+    from marvin_agent.llm.values import Model as Model
+    from marvin_agent.messages import AssistantMessage as AssistantMessage
+    from marvin_agent.messages import Cost as Cost
+    from marvin_agent.messages import HookMessage as HookMessage
+    from marvin_agent.messages import Image as Image
+    from marvin_agent.messages import Text as Text
+    from marvin_agent.messages import Thinking as Thinking
+    from marvin_agent.messages import ToolCall as ToolCall
+    from marvin_agent.messages import ToolResultMessage as ToolResultMessage
+    from marvin_agent.messages import Usage as Usage
+    from marvin_agent.messages import UserMessage as UserMessage
 
 __all__ = [
     "AgentBeforeEnd",
@@ -268,6 +280,7 @@ __all__ = [
     "AgentSettled",
     "AgentStart",
     "AppStart",
+    "AssistantMessage",
     "AuthGet",
     "AuthGetInput",
     "AuthGetOutput",
@@ -294,13 +307,17 @@ __all__ = [
     "CompactionAutoEnd",
     "CompactionAutoStart",
     "Context",
+    "Cost",
     "Event",
     "HookAPI",
     "HookErrorEvent",
+    "HookMessage",
+    "Image",
     "MessageEnd",
     "MessageStart",
     "MessageUpdate",
     "MessagesResult",
+    "Model",
     "ModelChange",
     "ModelInput",
     "ModelOutput",
@@ -336,29 +353,53 @@ __all__ = [
     "SystemPrompt",
     "SystemPromptInput",
     "SystemTransformResult",
+    "Text",
+    "Thinking",
     "ThinkingChange",
     "TodoReminder",
     "Tokens",
     "ToolAfterResult",
     "ToolBeforeResult",
+    "ToolCall",
     "ToolExecuteAfter",
     "ToolExecuteBefore",
     "ToolExecuteUpdate",
+    "ToolResultMessage",
     "TtsrTriggered",
     "TurnEnd",
     "TurnStart",
+    "Usage",
     "UserBash",
     "UserBashResult",
+    "UserMessage",
 ]
 
 _HOMES = ("api", "context", "events", "results", "payload")
+_VALUES = {
+    **dict.fromkeys(("Cost", "Image", "Text", "Thinking", "ToolCall", "Usage"), "marvin_agent.messages"),
+    **dict.fromkeys(("AssistantMessage", "HookMessage", "ToolResultMessage", "UserMessage"), "marvin_agent.messages"),
+    "Model": "marvin_agent.llm.values",
+}
+_STAND_INS = "marvin_agent.hooks.hosts.child.values"
 
 
 def __getattr__(name: str) -> Any:
     # Lazily: a hook that only listens needs neither the results nor the context.
+    if name in _VALUES:
+        return getattr(_home_of_values(name), name)
     if name in __all__:
         for home in _HOMES:
             module = importlib.import_module(f"{__name__}.{home}")
             if name in vars(module):
                 return vars(module)[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _home_of_values(name: str) -> ModuleType:
+    """Where messages and models come from: the engine, or stand-ins where its libraries are not installed."""
+    try:
+        return importlib.import_module(_VALUES[name])
+    except ModuleNotFoundError as error:
+        if error.name != "msgspec":
+            raise
+        return importlib.import_module(_STAND_INS)

@@ -14,6 +14,7 @@ from marvin_agent.hooks.loop import HookLoop, owner
 from marvin_agent.hooks.merge import Check, merge
 from marvin_agent.hooks.outcome import Change, Failure, Outcome, Record, Refusal, Verdict
 from marvin_agent.hooks.payload import Event
+from marvin_agent.hooks.raised import Raised, traceback_of
 from marvin_agent.hooks.registry import Handler, Hook, Registry
 from marvin_agent.hooks.running import Running
 from marvin_agent.hooks.spec import Spec
@@ -309,7 +310,7 @@ class Dispatcher:
             event=handler.spec.name,
             place=blame_line(error, handler) or handler.place,
             error=reason,
-            traceback="".join(traceback.format_exception(error)),
+            traceback=traceback_of(error),
             timed_out=isinstance(error, TimeoutError),
         )
         self._watcher.failed(failure)
@@ -367,6 +368,8 @@ def _joined(last: Event, event: Event) -> bool:
 
 def describe(error: BaseException) -> str:
     """An error in a line: its message, with its type where the message alone says too little."""
+    if isinstance(error, Raised):
+        return error.described
     text = str(error).strip()
     if isinstance(error, TimeoutError | forms.FormError | Exited) and text:
         return text
@@ -375,6 +378,8 @@ def describe(error: BaseException) -> str:
 
 def blame_line(error: BaseException, handler: Handler) -> str | None:
     """The innermost line of the hook's own file in a traceback, as `file.py:12`."""
+    if isinstance(error, Raised):
+        return error.place or None
     found = None
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == handler.file:

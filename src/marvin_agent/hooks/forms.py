@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from marvin_agent.hooks import events, results
-from marvin_agent.hooks.payload import Mode, Payload, Result, fields_of
+from marvin_agent.hooks.payload import Mode, Payload, Result, camel, fields_of
 from marvin_agent.llm.values import Model
 from marvin_agent.messages import AssistantMessage, Image, Message, ToolResultMessage, UserPart, clean, clean_value
 
@@ -36,12 +36,6 @@ _PAYLOADS: dict[str, type[Payload]] = {
     for cls in vars(module).values()
     if isinstance(cls, type) and issubclass(cls, Payload)
 }
-
-
-def camel(name: str) -> str:
-    """`tool_call_id` as JSON writes it: `toolCallId`."""
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)
 
 
 def to_json(value: object) -> bytes:

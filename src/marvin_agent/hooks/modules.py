@@ -7,13 +7,16 @@ two files of one name do not meet, and all of it is taken out again when the hoo
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import inspect
 import itertools
 import os
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from marvin_agent.errors import HookError
+from marvin_agent.hooks.api import HookAPI
 from marvin_agent.hooks.sources import Source
 
 _numbers = itertools.count(1)
@@ -95,6 +98,21 @@ def run_source(source: Source) -> types.ModuleType:
     except BaseException:
         forget(name)
         raise
+
+
+def setup_of(module: types.ModuleType, path: str) -> Callable[[HookAPI], Any]:
+    """The `setup` of a hook's module; HookError when it has none."""
+    function = getattr(module, "setup", None)
+    if not callable(function):
+        raise HookError(f"{path}: a hook needs a function `setup(marvin)`; this file has none")
+    return function  # type: ignore[no-any-return]
+
+
+async def run_setup(setup: Callable[[HookAPI], Any], api: HookAPI) -> None:
+    """Call `setup`, plain or async."""
+    answer = setup(api)
+    if inspect.isawaitable(answer):
+        await answer
 
 
 def forget(name: str) -> None:

@@ -47,3 +47,9 @@ def fields_of(cls: type[Payload]) -> dict[str, str]:
             if not kind.startswith("ClassVar"):
                 found.setdefault(name, kind)
     return found
+
+
+def camel(name: str) -> str:
+    """`tool_call_id` as JSON writes it: `toolCallId`."""
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)

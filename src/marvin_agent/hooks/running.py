@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import time
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -25,6 +26,8 @@ class Running:
         self.skipped = False
         self.thread = loop_thread
         """The thread that it runs in: the hook loop's, or a worker's for a plain handler."""
+        self.line_elsewhere: Callable[[], int | None] = lambda: None
+        """Where it is in a process of its own, as far as that was told."""
 
     @property
     def hook(self) -> Hook:
@@ -32,7 +35,7 @@ class Running:
 
     def where(self) -> str:
         """The line of the hook's file where it is now, as `file.py:12`; its beginning when that cannot be told."""
-        line = self._executing() or self._suspended()
+        line = self.line_elsewhere() or self._executing() or self._suspended()
         name = self.handler.place.rpartition(":")[0]
         return f"{name}:{line}" if line else self.handler.place
 

@@ -1,10 +1,11 @@
 """All of the hooks of one program: loading them, reaching them, loading them again."""
 
 import asyncio
+import importlib
 import os
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from marvin_agent.errors import HookError, RequiredHookError
 from marvin_agent.hooks.api import Bus, HookAPI
@@ -12,13 +13,18 @@ from marvin_agent.hooks.context import Context
 from marvin_agent.hooks.dispatch import Dispatcher, Limits, Watcher, describe
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.faces import Blocking
-from marvin_agent.hooks.load import describe_load, line_in, run_setup, setup_of
+from marvin_agent.hooks.hosts.settings import HostSettings
+from marvin_agent.hooks.load import describe_load, line_in
 from marvin_agent.hooks.loop import HookLoop, owner
-from marvin_agent.hooks.modules import forget, run_source
+from marvin_agent.hooks.modules import forget, run_setup, run_source, setup_of
 from marvin_agent.hooks.outcome import Failure
+from marvin_agent.hooks.raised import traceback_of
 from marvin_agent.hooks.registry import Hook, Registry, Scope
 from marvin_agent.hooks.running import Running
 from marvin_agent.hooks.sources import Source
+
+if TYPE_CHECKING:
+    from marvin_agent.hooks.hosts.python import HostedHook
 
 Setup = Callable[[HookAPI], Any]
 
@@ -41,9 +47,18 @@ class Choice(NamedTuple):
 class HookSystem:
     """Made once per program, before the engine starts."""
 
-    def __init__(self, engine: Engine, watcher: Watcher, limits: Limits, choice: Choice | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        watcher: Watcher,
+        limits: Limits,
+        choice: Choice | None = None,
+        hosts: HostSettings | None = None,
+    ) -> None:
         self._engine = engine
         self._watcher = watcher
+        self._hosts = hosts or HostSettings()
+        self._hosted: dict[str, HostedHook] = {}
         self._choice = choice or Choice()
         self.registry = Registry()
         self.loop = HookLoop(self._stray)
@@ -105,11 +120,40 @@ class HookSystem:
         source = item.source
         hook = Hook(hook_id, source.scope, source.path, required=hook_id in self._choice.required)
         self.registry.add_hook(hook)
-        api = HookAPI(hook, self.registry, self._engine, self.loop, self.bus)
         try:
-            await self.dispatcher.attended(lambda: self._run_setup(hook, api, item), hook)
+            if item.setup is None and (host := self._host_for(hook, source)):
+                # Installing what it needs is not its setup: no deadline.
+                await self.loop.call(host.prepare)
+                await self.dispatcher.attended(host.start, hook)
+            else:
+                api = HookAPI(hook, self.registry, self._engine, self.loop, self.bus)
+                await self.dispatcher.attended(lambda: self._run_setup(hook, api, item), hook)
         except Exception as error:
             await self._not_loaded(hook, error)
+
+    def _host_for(self, hook: Hook, source: Source) -> "HostedHook | None":
+        """The process of a hook that gets one of its own."""
+        data = source.read(source.path)
+        if not self._hosts.may_host(hook.id, data):
+            return None
+        # Most runs have no such hook and load nothing of this.
+        script = importlib.import_module("marvin_agent.hooks.hosts.script")
+        block = script.read_block(data or b"", source.path)
+        if block is None and hook.id not in self._hosts.isolate:
+            return None
+        made: HostedHook = importlib.import_module("marvin_agent.hooks.hosts.python").HostedHook(
+            hook,
+            source,
+            block or script.Block(),
+            registry=self.registry,
+            engine=self._engine,
+            loop=self.loop,
+            bus=self.bus,
+            settings=self._hosts,
+            failed=self._watcher.failed,
+        )
+        self._hosted[hook.id] = made
+        return made
 
     async def _run_setup(self, hook: Hook, api: HookAPI, item: Item) -> None:
         token = owner.set(hook)
@@ -125,8 +169,7 @@ class HookSystem:
 
     async def _not_loaded(self, hook: Hook, error: BaseException) -> None:
         await self._unload(hook, "it did not load")
-        text = "".join(traceback.format_exception(error))
-        failure = Failure(hook.id, "setup", line_in(error, hook.path), describe_load(error), text)
+        failure = Failure(hook.id, "setup", line_in(error, hook.path), describe_load(error), traceback_of(error))
         self.problems.append(failure)
         self._watcher.failed(failure)
 
@@ -136,6 +179,8 @@ class HookSystem:
         self._engine.forget(hook.id)
         if name := self._modules.pop(hook.id, None):
             forget(name)
+        if host := self._hosted.pop(hook.id, None):
+            await self.loop.call(host.end)
         await self.loop.call(lambda: self.loop.cancel_tasks_of(hook))
 
     # Loading again.
@@ -163,6 +208,9 @@ class HookSystem:
             self._engine.forget(hook.id)
             if hook is not culprit:
                 hook.off = "its loop was lost"
+        for host in self._hosted.values():
+            host.close()
+        self._hosted.clear()
         lost.abandon()
         self.loop = HookLoop(self._stray)
         self.bus = Bus(self.loop)
@@ -214,7 +262,11 @@ class HookSystem:
         return next((hook for hook in self.registry.hooks if hook.path in files), None)
 
     def close(self) -> None:
-        """End the hook loop and take the hooks' modules out."""
+        """End the hook loop and the hooks' processes, and take the hooks' modules out."""
+        for host in self._hosted.values():
+            self.loop.post(host.hang_up)
         self.loop.stop()
+        for host in self._hosted.values():
+            host.close()
         for name in self._modules.values():
             forget(name)

@@ -112,6 +112,8 @@ class ScriptedEngine:
         settings: dict[str, Any] | None = None,
         required: tuple[str, ...] = (),
         disabled: tuple[str, ...] = (),
+        isolate: tuple[str, ...] = (),
+        hook_env: dict[str, tuple[str, ...]] | None = None,
         secret_names: frozenset[str] = frozenset(),
     ) -> None:
         self.directory = directory
@@ -145,6 +147,8 @@ class ScriptedEngine:
             hook_settings=settings or {},
             required_hooks=required,
             disabled_hooks=disabled,
+            hook_isolate=isolate,
+            hook_env=hook_env or {},
             secret_names=secret_names,
         )
         self.engine: Engine

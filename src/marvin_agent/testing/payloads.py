@@ -4,8 +4,8 @@ from typing import Any
 
 from marvin_agent.errors import UsageError
 from marvin_agent.hooks import events
-from marvin_agent.hooks.forms import FormError, accept, camel
-from marvin_agent.hooks.payload import Event, Payload, fields_of
+from marvin_agent.hooks.forms import FormError, accept
+from marvin_agent.hooks.payload import Event, Payload, camel, fields_of
 from marvin_agent.hooks.registry import event_names
 from marvin_agent.hooks.spec import SPECS
 from marvin_agent.llm.values import Model
