@@ -326,6 +326,8 @@ def test_every_problem_of_every_file_is_shown_at_once_with_line_and_key(home: Ho
     [
         ({"permissions": {"mode": "Auto"}}, "must be one of ask, auto, edits, plan, but is 'Auto'\nDid you mean auto?"),
         ({"permissions": {"mode": None}}, "but is null"),
+        ({"permissions": {"deny": ["bash(rm"]}}, "permissions.deny[0]: 'bash(rm' is no rule: a rule is `tool`"),
+        ({"permissions": {"allow": ["bash(a | b)"]}}, "a rule for each command"),
         ({"timeoutMs": 5}, "unknown key timeoutMs\nDid you mean hooks.timeoutMs?"),
         ({"maxattempts": 5}, "Did you mean retry.maxAttempts?"),
         ({"zzz": 5}, "Known here: $schema, provider, model,"),

@@ -13,6 +13,7 @@ import msgspec
 
 from marvin_agent.errors import ConfigError, UsageError
 from marvin_agent.jsonfile import Document, JsonPath, read_json
+from marvin_agent.permission_rules import problem_of
 from marvin_agent.places import Places, expand_path
 from marvin_agent.settings import LspSettings, Settings, ThinkingLevel, comma_list, unknown_levels
 
@@ -181,9 +182,11 @@ def _problems(name: str, values: Any, document: Document | None) -> list[ConfigE
     except msgspec.ValidationError as error:
         reason = str(error)
     else:
-        if not unknown_levels(settings.thinking):
+        rules = settings.permissions
+        bad_rule = next(filter(None, map(problem_of, (*rules.allow, *rules.ask, *rules.deny))), None)
+        if bad_rule is None and not unknown_levels(settings.thinking):
             return []
-        reason = "thinking is not a level"
+        reason = bad_rule or "thinking is not a level"
     # Explaining needs modules that cost more than a whole start; nearly no run has anything to explain.
     explain = importlib.import_module("marvin_agent.config_problems").explain
     problems: list[ConfigError] = explain(name, values, document, reason)

@@ -21,6 +21,7 @@ COMMANDS = {
     "validate": ("validate_command", "check the configuration and every hook"),
     "trust": ("trust_command", "trust this project's hooks as they are now; --list, --package"),
     "untrust": ("untrust_command", "take that back"),
+    "permissions": ("permissions_command", "list or forget what you allowed for good"),
     "doctor": ("doctor_command", "check that everything marvin needs is there"),
     "local": ("local_command", "install, show or remove the weights of the embedded model"),
     "completion": ("completion_command", "print a completion script for bash, zsh or fish"),

@@ -15,58 +15,13 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple, TypeAlias
 
-from marvin_agent.permission_rules import Rule, command_words, literal
+from marvin_agent.permission_rules import Rule, command_words
+from marvin_agent.policies.permissions.known_programs import LAUNCHERS, RUNNING_OPTIONS
 
 Match: TypeAlias = Literal["yes", "maybe", "no"]
 
 FOLDS_CASE = sys.platform == "darwin"
 """Whether `RM` finds the program `rm`."""
-
-RUNNING_OPTIONS: dict[str, tuple[str, ...]] = {
-    "git": (
-        *(
-            "-c",
-            "-c?*",
-            "--config-env*",
-            "--exec-path*",
-            "--upload-pack*",
-            "--receive-pack*",
-            "--exec",
-            "--exec=*",
-            "-x",
-        ),
-        *("-x?*", "-O*", "--open-files-in-pager*", "--extcmd*", "--ext-diff", "--textconv", "ext::*", "foreach"),
-        *("filter-branch", "bisect", "config", "difftool", "mergetool", "--output*", "--template*", "--git-dir*"),
-        *("--tree-filter*", "--work-tree*"),
-    ),
-    "git clone": ("-u*",),
-    "find": ("-exec*", "-ok*", "-delete", "-fprint*", "-fls"),
-    "fd": ("-x*", "-X*", "--exec*"),
-    "rg": ("--pre", "--pre=*", "--hostname-bin*", "-z", "--search-zip"),
-    "tar": ("--to-command*", "--checkpoint-action*", "-I*", "--use-compress-program*", "--rsh-command*", "-F*"),
-    "rsync": ("-e*", "--rsh*", "--rsync-path*"),
-    "sort": ("--compress-program*", "-o*", "--output*", "-T*"),
-    "sed": ("-i*", "--in-place*", "*e", "*w *"),
-    "awk": ("*system*", "*|*", "*>*", "-f*", "-i*"),
-    "make": ("SHELL=*", "--eval*"),
-    "man": ("-P*", "--pager*", "-H*", "--html*"),
-    "ssh": ("-o*", "-F*"),
-    "scp": ("-o*", "-S*", "-F*"),
-    "curl": ("-K*", "--config*", "-o*", "-O", "--output*", "--remote-name*"),
-    "wget": ("--use-askpass*", "-e*", "--execute*", "-O*", "--output-document*"),
-    "go": ("-exec*", "-toolexec*", "-vettool*"),
-    "cargo": ("--config*",),
-    "npm": ("--script-shell*", "--node-options*", "--prefix*"),
-    "pytest": ("-p", "-p?*", "-c*", "--rootdir*", "--confcutdir*"),
-    "printf": ("-v*",),
-    "less": ("+*", "-o*", "-O*", "-k*", "--lesskey*"),
-    "zip": ("-TT*", "--unzip-command*"),
-    "date": ("-s*", "--set*"),
-    "tree": ("-o*",),
-    "diff": ("--to-file*", "-o*"),
-}
-"""Arguments that make a program run another, or write files of its own choosing: a wildcard does not cover them."""
-
 
 class Word(NamedTuple):
     """A word as the program will get it; where that cannot be known, as it is written."""
@@ -127,7 +82,7 @@ class Pattern:
         if not all(w.known and fnmatchcase(w.text, p) for p, w in zip(self.words, words, strict=False)):
             return False
         rest = words[len(self.words) :]
-        return not rest or (self.tail and not any(_runs_others(part, word) for word in rest))
+        return not rest or (self.tail and not any(runs_others(part, word) for word in rest))
 
     def names_inner(self, part: Part) -> bool:
         """Whether it names, in so many letters, the program that a wrapper runs."""
@@ -201,7 +156,7 @@ def _surer(one: Match, other: Match) -> Match:
     return max(one, other, key=order.index)
 
 
-def _runs_others(part: Part, word: Word) -> bool:
+def runs_others(part: Part, word: Word) -> bool:
     """Whether an argument may make the program run something else; what is unknown may."""
     program = part.name.text.rpartition("/")[2]
     names = [program, *(f"{program} {other.text}" for other in part.words[part.name_at + 1 :])]
@@ -211,170 +166,3 @@ def _runs_others(part: Part, word: Word) -> bool:
     # The names that a glob finds begin as it does: src/*.py becomes no option.
     only_glob = word.known or (word.text[:1] not in ("*", "?", "[", "-", "~") and not set(word.text) & set("$`{"))
     return not only_glob or any(fnmatchcase(word.text, option) for option in options)
-
-
-LAUNCHERS = frozenset(
-    [
-        "ssh",
-        "su",
-        "runuser",
-        "pkexec",
-        "run0",
-        "script",
-        "flock",
-        "parallel",
-        "entr",
-        "docker",
-        "podman",
-        "kubectl",
-        "npx",
-        "uvx",
-        "uv",
-        "pipx",
-        "poetry",
-        "pipenv",
-        "conda",
-        "taskset",
-        "chrt",
-        "numactl",
-        "valgrind",
-        "gdb",
-        "perf",
-        "ltrace",
-        "systemd-run",
-        "firejail",
-        "bwrap",
-        "proot",
-        "fakeroot",
-        "setarch",
-        "setpriv",
-        "rlwrap",
-        "unbuffer",
-        "xvfb-run",
-        "tmux",
-        "screen",
-        "direnv",
-        "dotenv",
-        "start-stop-daemon",
-        "at",
-        "batch",
-    ]
-)
-"""Programs that may run what their arguments name: what looks like a denied command there is asked about."""
-HARMLESS = frozenset({":", "true", "false", "exit", "return", "break", "continue"})
-"""Commands of the shell that do nothing by themselves."""
-SUBCOMMANDS = frozenset(
-    [
-        "git",
-        "npm",
-        "pnpm",
-        "yarn",
-        "bun",
-        "cargo",
-        "go",
-        "docker",
-        "podman",
-        "kubectl",
-        "helm",
-        "pip",
-        "pip3",
-        "uv",
-        "poetry",
-        "gh",
-        "make",
-        "apt",
-        "apt-get",
-        "brew",
-        "dnf",
-        "systemctl",
-        "terraform",
-        "aws",
-        "gcloud",
-        "az",
-        "rustup",
-        "conda",
-        "just",
-        "task",
-        "mvn",
-        "gradle",
-        "dotnet",
-        "bundle",
-        "gem",
-        "composer",
-        "mix",
-    ]
-)
-INTERPRETERS = frozenset(
-    [
-        "python",
-        "python3",
-        "node",
-        "deno",
-        "ruby",
-        "perl",
-        "php",
-        "bash",
-        "sh",
-        "zsh",
-        "dash",
-        "ksh",
-        "fish",
-        "sudo",
-        "doas",
-        "su",
-        "ssh",
-        "env",
-        "xargs",
-        "eval",
-        "exec",
-        "source",
-        ".",
-        "awk",
-        "rm",
-        "dd",
-        "mkfs",
-        "chmod",
-        "chown",
-        "kill",
-        "curl",
-        "wget",
-        "find",
-        "osascript",
-        "npx",
-        "uvx",
-        "pipx",
-        "lua",
-        "tclsh",
-        "docker",
-        "podman",
-    ]
-)
-"""Programs that do anything they are told to: of those, only the very command is suggested."""
-
-
-def suggestion(part: Part) -> str | None:
-    """The pattern to remember for a command like this; None when nothing sensible can be said."""
-    words = part.words
-    if part.kind != "command" or not all(word.known for word in words[: part.name_at + 1]):
-        return None
-    at = part.name_at
-    name = part.name.text
-    at_option = len(words) > at + 1 and name in SUBCOMMANDS and words[at + 1].text.startswith("-")
-    if name in INTERPRETERS or name in LAUNCHERS or part.inner or at_option or "=" in name:
-        return " ".join(_quoted(word.text) for word in words) if all(word.known for word in words) else None
-    upto = at + 1
-    if name in SUBCOMMANDS and len(words) > upto and words[upto].known and not words[upto].text.startswith("-"):
-        upto += 1
-    running = [word for word in words[upto:] if _runs_others(part, word)]
-    if running:
-        return " ".join(_quoted(word.text) for word in words) if all(word.known for word in words) else None
-    fixed = " ".join(_quoted(word.text) for word in words[:upto])
-    return f"{fixed} *"
-
-
-def _quoted(text: str) -> str:
-    if text and not set(text) & set("*?[]'\"\\|&;()<>$`#~{}\n\t "):
-        return text
-    if "'" not in text:
-        return f"'{text}'"
-    return "".join(f"\\{c}" if c in "'\"\\ |&;()<>$`\n\t" else literal(c) for c in text)

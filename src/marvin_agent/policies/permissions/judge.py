@@ -1,10 +1,12 @@
 """Decides about a call: by the rules (deny beats ask beats allow), then by the mode."""
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from marvin_agent.permission_rules import Rule, parse_rule
-from marvin_agent.policies.permissions.subjects import FileSubject, Subject, Where, subject_of
+from marvin_agent.policies.permissions.files import PathPattern
+from marvin_agent.policies.permissions.subjects import FILE_TOOLS, FileSubject, Subject, Where, subject_of
 
 Mode: TypeAlias = Literal["ask", "edits", "auto", "plan"]
 
@@ -41,7 +43,11 @@ class Rules(NamedTuple):
     @classmethod
     def of(cls, settings: dict[str, Any]) -> "Rules":
         """From the lists in the settings. Raises ConfigError."""
-        return cls(*(tuple(map(parse_rule, settings.get(name, ()))) for name in cls._fields))
+        rules = cls(*(tuple(map(parse_rule, settings.get(name, ()))) for name in cls._fields))
+        for rule in (*rules.allow, *rules.ask, *rules.deny):
+            if rule.pattern is not None and any(fnmatchcase(tool, rule.tool) for tool in FILE_TOOLS):
+                PathPattern(rule, "/", "/")  # raises when the pattern is none
+        return rules
 
 
 def judge(call: Call, mode: Mode, rules: Rules, remembered: Sequence[Rule], where: Where) -> Verdict:

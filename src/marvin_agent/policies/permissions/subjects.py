@@ -7,8 +7,10 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, Protocol
 
 from marvin_agent.permission_rules import Rule, literal
-from marvin_agent.policies.permissions.commands import HARMLESS, Match, Part, Pattern, suggestion
+from marvin_agent.policies.permissions.commands import Match, Part, Pattern
 from marvin_agent.policies.permissions.files import PathPattern, Target, is_inside, target
+from marvin_agent.policies.permissions.known_programs import HARMLESS
+from marvin_agent.policies.permissions.suggestions import suggestion
 
 FILE_TOOLS = frozenset({"read", "write", "edit", "ls", "find", "grep"})
 CHANGING = frozenset({"write", "edit"})
