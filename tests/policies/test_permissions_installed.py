@@ -21,7 +21,7 @@ def marvin(tmp_path: Path) -> Marvin:
 
 def result(marvin: Marvin) -> str:
     # Beside it is the file of the hooks' decisions.
-    session = next(path for path in marvin.sessions if not path.name.endswith(".decisions.jsonl"))
+    session = next(path for path in marvin.sessions if path.name != "hooks.jsonl")
     (found,) = [m for m in marvin.messages(session) if m["role"] == "toolResult"]
     text: str = found["content"][0]["text"]
     return text

@@ -23,6 +23,7 @@ Match: TypeAlias = Literal["yes", "maybe", "no"]
 FOLDS_CASE = sys.platform == "darwin"
 """Whether `RM` finds the program `rm`."""
 
+
 class Word(NamedTuple):
     """A word as the program will get it; where that cannot be known, as it is written."""
 
