@@ -10,7 +10,7 @@ import pytest
 from marvin_agent.frontends.nobody import Nobody
 from marvin_agent.messages import ToolResultMessage, text_of
 from marvin_agent.permission_rules import parse_rule
-from marvin_agent.policies.permissions import rules_of
+from marvin_agent.policies.permissions.gate import rules_of
 from marvin_agent.policies.permissions.remembered import Remembered
 from marvin_agent.testing.engine import ScriptedEngine
 

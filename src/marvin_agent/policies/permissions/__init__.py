@@ -1,122 +1,33 @@
 """Who may act: a final gate lets a tool call run, asks the person about it, or refuses it, by mode and rules."""
 
-import json
-import os
-from typing import Any, cast, get_args
+import importlib
+from typing import Any
 
 from marvin_agent.errors import ConfigError
 from marvin_agent.hooks.api import HookAPI
-from marvin_agent.permission_rules import Rule, parse_rule, problem_of
-from marvin_agent.policies.permissions.judge import Call, Mode, Rules, Verdict, judge
-from marvin_agent.policies.permissions.remembered import Remembered
-from marvin_agent.policies.permissions.subjects import CHANGING, FILE_TOOLS, Where
 
-PREVIEW = 4_000
-"""Characters of a call that are shown with the question."""
+MODES = ("ask", "edits", "auto", "plan")
 
 
 def setup(marvin: HookAPI) -> None:
     settings = marvin.settings
     mode = settings.get("mode", "ask")
-    if mode not in get_args(Mode):
-        raise ConfigError(f"permissions.mode is one of {', '.join(get_args(Mode))}, not {mode!r}")
-    rules = Rules.of(settings)
-    if mode == "auto" and not rules.deny and not rules.ask:
+    if mode not in MODES:
+        raise ConfigError(f"permissions.mode is one of {', '.join(MODES)}, not {mode!r}")
+    if mode == "auto" and not settings.get("deny") and not settings.get("ask"):
         return  # all runs: no call has to wait for a gate
-    gate = Gate(cast("Mode", mode), rules)
-    marvin.on("tool.execute.before", gate.look_at, final=True)
+    # Rules are checked now; without any, the gate is loaded with the first call, which many runs never make.
+    ruled = any(settings.get(name) for name in ("allow", "ask", "deny"))
+    gate: Any = _gate(mode, settings) if ruled else None
+
+    async def judge(event: Any, ctx: Any) -> dict[str, Any] | None:
+        nonlocal gate
+        gate = gate or _gate(mode, settings)
+        answer: dict[str, Any] | None = await gate.look_at(event, ctx)
+        return answer
+
+    marvin.on("tool.execute.before", judge, final=True)
 
 
-class Gate:
-    """The gate of one program."""
-
-    def __init__(self, mode: Mode, rules: Rules) -> None:
-        self._mode = mode
-        self._rules = rules
-        self._home = os.path.expanduser("~")
-
-    async def look_at(self, event: Any, ctx: Any) -> dict[str, Any] | None:
-        facts = ctx.tool(event.tool_name)
-        call = Call(
-            tool=event.tool_name,
-            input=event.input,
-            acts=facts is None or facts.acts,
-            by_user=event.origin == "user",
-        )
-        where = Where(ctx.cwd, ctx.project_root, self._home, ctx.resolve)
-        remembered = Remembered(ctx.config_dir)
-        known = remembered.rules(ctx.project_root) if call.acts and self._mode in ("ask", "edits") else ()
-        verdict = judge(call, self._mode, self._rules, known, where)
-        match verdict.decision:
-            case "allow":
-                return None
-            case "deny":
-                return _block(verdict.reason + (_what_is_possible(ctx) if self._mode == "plan" else "") + ".")
-            case "ask":
-                return await self._ask(call, verdict, remembered, ctx)
-
-    async def _ask(self, call: Call, verdict: Verdict, remembered: Remembered, ctx: Any) -> dict[str, Any] | None:
-        answer = await ctx.ui.permission(
-            {
-                "tool_name": call.tool,
-                "input": call.input,
-                "preview": _preview(call),
-                "rule": str(verdict.rule) if verdict.rule else None,
-                "patterns": list(verdict.patterns),
-            }
-        )
-        reason = str(answer.get("reason") or "")
-        if answer.get("decision") == "allow":
-            remembered_rules = rules_of(answer.get("remember"), call.tool, verdict.patterns)
-            if remembered_rules:
-                remembered.add(ctx.project_root, remembered_rules)
-            return None
-        if by := answer.get("by"):
-            return _block(f"{by}: {reason}" if reason else f"refused by {by}")
-        if not ctx.has_ui:
-            return _block(f"{verdict.reason}, and nobody is here to ask. {_how_to_allow(call, verdict)}")
-        return _block(f"refused by the user: {reason}" if reason else "refused by the user")
-
-
-def rules_of(remember: Any, tool: str, suggested: tuple[str, ...]) -> list[Rule]:
-    """The rules of an answer that is to be remembered: patterns or whole rules, or True for what was suggested.
-
-    What is no rule is left out: the answer itself still counts.
-    """
-    if remember is True:
-        remember = suggested
-    texts = [remember] if isinstance(remember, str) else remember if isinstance(remember, list | tuple) else []
-    found = []
-    for text in texts:
-        whole = str(text).strip()
-        named = whole.partition("(")[0] in {tool, *FILE_TOOLS} and whole.endswith(")")
-        rule = whole if named else tool if whole == "*" else f"{tool}({whole})"
-        if whole and not problem_of(rule):
-            found.append(parse_rule(rule))
-    return found
-
-
-def _block(reason: str) -> dict[str, Any]:
-    return {"block": True, "reason": reason}
-
-
-def _preview(call: Call) -> str:
-    text = (
-        call.input.get("command") if call.tool == "bash" else call.input.get("path") if call.tool in CHANGING else None
-    )
-    return str(text if text is not None else json.dumps(call.input, ensure_ascii=False))[:PREVIEW]
-
-
-def _what_is_possible(ctx: Any) -> str:
-    looking = [name for name in ctx.active_tools if (facts := ctx.tool(name)) and not facts.acts]
-    if not looking:
-        return ". Say what you would do"
-    return f". What only looks is possible: {', '.join(looking)}. Say what you would do, and leave it to the user"
-
-
-def _how_to_allow(call: Call, verdict: Verdict) -> str:
-    if verdict.rule:
-        return f"The user can change that rule ({verdict.rule}) in config.json."
-    texts = [str(rule) for rule in rules_of(True, call.tool, verdict.patterns)]
-    rule = f", or add to permissions.allow in config.json: {', '.join(texts)}" if texts else ""
-    return f"The user can run marvin with --auto{rule}."
+def _gate(mode: str, settings: dict[str, Any]) -> Any:
+    return importlib.import_module("marvin_agent.policies.permissions.gate").Gate(mode, settings)
