@@ -1,6 +1,7 @@
 """The floor: the least that an agent in Python costs, with no hooks, sessions or checks. usage: floor.py URL PROMPT"""
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator
 from typing import Any
@@ -94,3 +95,6 @@ async def main(url: str, prompt: str) -> None:
 
 if __name__ == "__main__":
     asyncio.run(main(sys.argv[1], sys.argv[2]))
+    sys.stdout.flush()
+    # As marvin does: pyreqwest's threads can crash an interpreter that is being taken down.
+    os._exit(0)

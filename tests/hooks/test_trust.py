@@ -111,7 +111,7 @@ def test_trust_shows_what_it_asks_about_and_needs_a_person(marvin: Marvin) -> No
     assert done.code == 2
     assert "--yes" in done.stderr
     assert "pathlib.Path" in done.stdout
-    with marvin.terminal("trust") as terminal:
+    with marvin.terminal("trust", columns=200) as terminal:
         terminal.wait_for("as it is now")
         terminal.send("y\r")
         terminal.wait_for("trusted, 1 files")
