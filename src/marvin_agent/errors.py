@@ -81,6 +81,19 @@ class SessionError(MarvinError):
     kind = "session"
 
 
+class InternalError(MarvinError):
+    """Marvin itself is at fault."""
+
+    kind = "internal"
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(
+            f"Marvin failed: {type(error).__name__}: {error}",
+            hint="That is a fault of marvin itself: please report it with what you did before it.",
+        )
+        self.__cause__ = error
+
+
 class ToolError(MarvinError):
     """A tool failed; the text goes to the model as the result."""
 

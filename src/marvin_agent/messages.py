@@ -138,6 +138,8 @@ class ToolResultMessage(Value, tag_field="role", tag="toolResult"):
     content: tuple[UserPart, ...]
     details: Raw | msgspec.UnsetType = msgspec.UNSET
     """For people and hooks, never sent to the model."""
+    input: Raw | msgspec.UnsetType = msgspec.UNSET
+    """The arguments that ran, when a hook changed them: the model is shown these as its call."""
     is_error: bool
     status: ToolStatus | msgspec.UnsetType = msgspec.UNSET
     timestamp: int = 0

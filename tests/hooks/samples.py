@@ -46,6 +46,8 @@ def _pair(kind: str) -> tuple[Any, Any]:
             return one, two
         case "Model":
             return _model("one"), _model("two")
+        case "Content":
+            return [Text(text="one")], [Text(text="two")]
         case "Mode":
             return "print", "json"
         case "Purpose":

@@ -174,7 +174,7 @@ async def test_appended_values_of_all_handlers_are_kept_in_order(room: Room) -> 
 
         room.on("agent.before_start", give, f"library:{name}")
     outcome = await room.send(h.AgentBeforeStart(prompt="", images=[], system_prompt="s"))
-    assert [(hook, value["content"]) for hook, value in outcome.added["message"]] == [
+    assert [(hook, value.content[0].text) for hook, value in outcome.added["message"]] == [
         ("library:a", "a"),
         ("library:b", "b"),
     ]

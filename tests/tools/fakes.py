@@ -16,6 +16,7 @@ class FakeContext:
         self.call_id = "call-1"
         self.files = SeenFiles()
         self.shown: list[str] = []
+        self.private = False
         self._scratch = cwd.parent / f"{cwd.name}-scratch"
 
     @property

@@ -95,7 +95,7 @@ class Compactor:
             raise Refused(f"Compaction cancelled by {before.refused}")
         given = before.decided if before else {}
         if own := given.get("compaction"):
-            return await self._store(session, plan, own, tokens_before, reason, from_hook=True)
+            return await self._store(session, plan, vars(own), tokens_before, reason, from_hook=True)
         if summary := given.get("summary"):
             return await self._store(session, plan, {"summary": summary}, tokens_before, reason, from_hook=True)
         prompt, context, preserve = await self._extras(session, plan, before, origin)
@@ -147,7 +147,7 @@ class Compactor:
         *,
         from_hook: bool,
     ) -> Compacted:
-        first = own.get("first_kept_entry_id") or own.get("firstKeptEntryId") or plan.first_kept_entry_id
+        first = own.get("first_kept_entry_id") or plan.first_kept_entry_id
         extra: dict[str, Any] = {}
         if (details := own.get("details")) is not None:
             extra["details"] = details

@@ -30,6 +30,7 @@ from marvin_agent.messages import (
 )
 from marvin_agent.tools.files import resolve
 from marvin_agent.tools.registry import Registry
+from marvin_agent.tools.shorten import shorten
 from marvin_agent.tools.tool import FileMemory, Tool, ToolFailure, ToolResult
 
 
@@ -46,6 +47,7 @@ class Result:
         self.status: ToolStatus | None = None
         self.duration_ms = 0
         self.changed_by: tuple[str, ...] = ()
+        self.input_changed = False
         self.private = False
         """A closed after handler must see the whole before anybody sees a part."""
 
@@ -61,6 +63,7 @@ class Result:
             tool_name=self.call.name,
             content=self.content,
             details=raw(self.details) if self.details else UNSET,
+            input=raw(self.input) if self.input_changed else UNSET,
             is_error=self.status != "ok",
             status=self.status,
             timestamp=now_ms(),
@@ -145,6 +148,7 @@ class Invoker:
         result.changed_by = outcome.changed_by
         if outcome.changes:
             result.input = result.tool.check(outcome.event.input)
+            result.input_changed = True
         if refusal := outcome.refused:
             reason = refusal.reason or "no reason given"
             verb = "failed, so the call was refused" if refusal.failed else "refused the call"
@@ -205,6 +209,21 @@ class Invoker:
         if event.is_error != (result.status != "ok"):
             result.status = "error" if event.is_error else "ok"
         result.changed_by = tuple(dict.fromkeys((*result.changed_by, *outcome.changed_by)))
+        if result.private:
+            self._shorten(result)
+
+    def _shorten(self, result: Result) -> None:
+        """Cut what a handler had to see whole."""
+        parts: list[UserPart] = []
+        for part in result.content:
+            if not isinstance(part, Text):
+                parts.append(part)
+                continue
+            text, path = shorten(part.text, self.home.scratch)
+            parts.append(Text(text=text))
+            if path and isinstance(result.details, dict):
+                result.details = {**result.details, "truncated": True, "fullOutput": path}
+        result.content = tuple(parts)
 
     def started(self, result: Result) -> None:
         call = result.call

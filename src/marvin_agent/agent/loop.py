@@ -1,6 +1,6 @@
 """The loop of one run: a prompt goes in, the model and its tools take turns, until the agent stops."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
@@ -14,8 +14,9 @@ from marvin_agent.agent.queue import Inbox, Prompt
 from marvin_agent.agent.request import Ask, Caller
 from marvin_agent.agent.stopper import Stopper
 from marvin_agent.agent.usage import add, tokens
-from marvin_agent.errors import Aborted, MarvinError, ProviderError, Refused
+from marvin_agent.errors import Aborted, InternalError, MarvinError, ProviderError, Refused
 from marvin_agent.hooks import events as h
+from marvin_agent.hooks.forms import accept
 from marvin_agent.hooks.outcome import Outcome
 from marvin_agent.llm.values import Model, ThinkingLevel, ToolSpec
 from marvin_agent.messages import (
@@ -92,25 +93,22 @@ class Run:
 
     async def start(self, prompt: Prompt) -> Summary:
         """Do the run. Failures end in the summary, not as exceptions."""
-        try:
-            await self._begin(prompt)
-        except Aborted:
-            await self._aborted()
-        except MarvinError as error:
-            self._failed(error)
-        await self._end()
-        return self.summary
+        return await self._guarded(self._begin(prompt))
 
     async def continue_without_prompt(self) -> Summary:
         """A run on what the conversation already ends with: a hook's message."""
+        return await self._guarded(self._go_on(""))
+
+    async def _guarded(self, course: Coroutine[Any, Any, None]) -> Summary:
         try:
-            await self._points.fire(h.AgentStart)
-            self._outlet.emit(out.AgentStarted(prompt=""))
-            await self._turns()
+            await course
         except Aborted:
             await self._aborted()
         except MarvinError as error:
             self._failed(error)
+        except Exception as error:
+            # A fault of ours must not end without a word and with exit code 0.
+            self._failed(InternalError(error))
         await self._end()
         return self.summary
 
@@ -126,7 +124,10 @@ class Run:
         for hook, extra in before:
             self._store(extra, (hook,))
         self._store(message, by)
-        await self._points.fire(h.AgentStart)
+        await self._go_on(text)
+
+    async def _go_on(self, text: str) -> None:
+        await self.stopper.step(self._fire(h.AgentStart))
         self._outlet.emit(out.AgentStarted(prompt=text))
         await self._turns()
 
@@ -165,7 +166,7 @@ class Run:
             raise Refused(f"The run did not start: {outcome.refused}")
         if outcome.event.system_prompt != system:
             self._system = outcome.event.system_prompt
-        return [(hook, hook_message(given)) for hook, given in outcome.added.get("message", ())]
+        return [(hook, hook_message(vars(given))) for hook, given in outcome.added.get("message", ())]
 
     # The turns.
 
@@ -340,15 +341,14 @@ class Run:
         return await self._points.fire(event, **payload)
 
 
-def hook_message(given: dict[str, Any]) -> HookMessage:
-    """A hook's message from the dict that hooks give, keys in either case."""
-    content = given.get("content", "")
-    parts: tuple[UserPart, ...] = (Text(text=clean(content)),) if isinstance(content, str) else tuple(content)
-    details = given.get("details")
+def hook_message(given: Mapping[str, Any]) -> HookMessage:
+    """A hook's message from the dict that hooks give, keys in either case. Raises FormError."""
+    message = vars(accept("CustomMessage")(dict(given)))
+    details = message.get("details")
     return HookMessage(
-        custom_type=str(given.get("custom_type") or given.get("customType") or "hook"),
-        content=parts,
-        display=bool(given.get("display", True)),
+        custom_type=message.get("custom_type", "hook"),
+        content=tuple(message.get("content", ())),
+        display=message.get("display", True),
         details=raw(details) if details is not None else UNSET,
         timestamp=now_ms(),
     )

@@ -1,8 +1,10 @@
 """The one place where a model is called: hooks change the request, failures are retried, the stream is shown."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -31,6 +33,10 @@ from marvin_agent.llm.values import (
     ToolSpec,
 )
 from marvin_agent.messages import AssistantMessage, Message, StopReason
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
+_PLAIN = re.compile(r"[\x21-\x7e]+")
 
 
 class Models(Protocol):
@@ -223,6 +229,7 @@ class Caller:
         outcome = await self._points.fire(
             h.ChatParams,
             origin=ask.origin,
+            check=_check_params,
             input=h.SessionOnly(session_id=self._points.session_id),
             output=h.ChatParamsOutput(stream_options=options),
             purpose=ask.purpose,
@@ -265,7 +272,7 @@ class Caller:
         outcome = await self._points.fire(
             h.AuthGet,
             origin=ask.origin,
-            check=_check_base_url,
+            check=_check_auth,
             input=h.AuthGetInput(session_id=session, provider=model.provider, model_id=model.id),
             output=h.AuthGetOutput(api_key=None, headers={}, base_url=None),
             purpose=ask.purpose,
@@ -298,7 +305,31 @@ def _level(text: str) -> ThinkingLevel:
     return next((level for level in THINKING_LEVELS if level == text), "off")
 
 
-def _check_base_url(event: Event) -> None:
-    url = vars(event)["output"].base_url
-    if url is not None and not (url.startswith(("http://", "https://")) and len(url.partition("://")[2]) > 0):
-        raise FormError(f"base_url {url!r} is not an http(s) address")
+def _check_params(event: Event) -> None:
+    level = vars(event)["output"].stream_options.reasoning
+    if level not in THINKING_LEVELS:
+        raise FormError(f"reasoning is one of {', '.join(THINKING_LEVELS)}, not {level!r}")
+
+
+def _check_auth(event: Event) -> None:
+    output = vars(event)["output"]
+    if output.base_url is not None and not _is_address(output.base_url):
+        raise FormError(f"base_url {output.base_url!r} is not an http(s) address")
+    for name, value in output.headers.items():
+        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
+            raise FormError(f"the header {name!r} cannot be sent as it is")
+    if output.api_key is not None and not _HEADER_VALUE.fullmatch(output.api_key):
+        raise FormError("the api_key has characters that cannot be sent")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+            and _PLAIN.fullmatch(text) is not None
+        )
+    except ValueError:
+        return False

@@ -232,10 +232,16 @@ if TYPE_CHECKING:
         CompactingResult as CompactingResult,
     )
     from marvin_agent.hooks.results import (
+        CustomMessage as CustomMessage,
+    )
+    from marvin_agent.hooks.results import (
         MessagesResult as MessagesResult,
     )
     from marvin_agent.hooks.results import (
         ModelResult as ModelResult,
+    )
+    from marvin_agent.hooks.results import (
+        OwnCompaction as OwnCompaction,
     )
     from marvin_agent.hooks.results import (
         ParamsResult as ParamsResult,
@@ -308,6 +314,7 @@ __all__ = [
     "CompactionAutoStart",
     "Context",
     "Cost",
+    "CustomMessage",
     "Event",
     "HookAPI",
     "HookErrorEvent",
@@ -324,6 +331,7 @@ __all__ = [
     "ModelRef",
     "ModelResolve",
     "ModelResult",
+    "OwnCompaction",
     "ParamsResult",
     "PermissionAsk",
     "PermissionResult",

@@ -102,9 +102,7 @@ class Dispatcher:
 
     def pin(self, hook: str, event: type[Event]) -> None:
         """Make a hook's handlers of an event closed for the rest of the session: it has routed once."""
-        for handler in self.registry.listening.get(event.type, ()):
-            if handler.hook.id == hook:
-                handler.closed = True
+        self.registry.pin(hook, event.type)
 
     def heard(self, name: str) -> bool:
         """Whether anybody listens; asked before an event is built."""

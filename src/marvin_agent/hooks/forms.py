@@ -6,6 +6,7 @@ engine's own value or as its JSON form; keys of payloads in snake_case or camelC
 
 from collections.abc import Callable
 from functools import cache
+from math import isfinite
 from typing import Any, TypeAlias
 
 import msgspec
@@ -13,9 +14,21 @@ import msgspec
 from marvin_agent.hooks import events, results
 from marvin_agent.hooks.payload import Mode, Payload, Result, camel, fields_of
 from marvin_agent.llm.values import Model
-from marvin_agent.messages import AssistantMessage, Image, Message, ToolResultMessage, UserPart, clean, clean_value
+from marvin_agent.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    Text,
+    ToolResultMessage,
+    UserPart,
+    clean,
+    clean_value,
+    encode,
+)
 
 Accept: TypeAlias = Callable[[Any], Any]
+MAX_DEPTH = 100
+"""How deep a value that a hook gives may be nested."""
 
 
 class FormError(ValueError):
@@ -108,6 +121,8 @@ def payload(cls: type[Payload], value: Any) -> Payload:
             made[name] = accept(kinds[name])(item)
         except FormError as error:
             raise FormError(f"{key}: {error}") from None
+    if missing := [name for name in cls.required if name not in made]:
+        raise FormError(f"{missing[0]} is missing")
     return cls(**made)
 
 
@@ -152,7 +167,7 @@ def _list_of(kind: str) -> Accept:
     inner = accept(kind)
 
     def check(value: Any) -> Any:
-        if isinstance(value, str | bytes | dict) or not hasattr(value, "__iter__"):
+        if not isinstance(value, list | tuple):
             raise FormError(f"expected a list, not {_name(value)}")
         made = []
         for index, item in enumerate(value):
@@ -171,7 +186,7 @@ def _value_of(kind: str) -> Accept:
 
     def check(value: Any) -> Any:
         if isinstance(value, classes):
-            return value
+            return _sound(value, cls, kind)
         if not isinstance(value, dict):
             raise FormError(f"expected {kind} or its JSON form, not {_name(value)}")
         try:
@@ -182,14 +197,52 @@ def _value_of(kind: str) -> Accept:
     return check
 
 
-def _json(value: Any) -> Any:
+def _sound(value: Any, cls: Any, kind: str) -> Any:
+    """A value of ours that a hook made: its class does not check what it is made of."""
     try:
-        to_json(value)
+        data = encode(value)
     except UnicodeEncodeError:
-        return clean_value(value)
-    except (TypeError, msgspec.MsgspecError, RecursionError) as error:
+        data = encode(clean_value(msgspec.to_builtins(value)))
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+        raise FormError(f"not a {kind}: {error}") from None
+    try:
+        read = msgspec.json.decode(data, type=cls)
+    except msgspec.MsgspecError as error:
+        raise FormError(f"not a {kind}: {error}") from None
+    return value if read == value else read
+
+
+def _json(value: Any) -> Any:
+    """A value as JSON has it, shared with nobody; a value that is JSON already stays as it is."""
+    if _is_plain(value, MAX_DEPTH):
+        return value
+    try:
+        plain = msgspec.json.decode(to_json(value))
+    except UnicodeEncodeError:
+        plain = clean_value(value)
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
         raise FormError(f"not JSON: {error}") from None
-    return value
+    if not _is_plain(plain, MAX_DEPTH):
+        raise FormError(f"not JSON, or nested deeper than {MAX_DEPTH} levels")
+    return plain
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether a value is what JSON decodes to, no deeper than that. A subclass of a plain type is not plain."""
+    kind = type(value)
+    if value is None or kind is bool:
+        return True
+    if kind is str:
+        return clean(value) is value
+    if kind is int:
+        return -(2**63) <= int(value) < 2**64
+    if kind is float:
+        return isfinite(value)
+    if kind not in (dict, list) or depth == 0:
+        return False
+    if kind is dict:
+        return all(_is_plain(key, 0) and type(key) is str and _is_plain(item, depth - 1) for key, item in value.items())
+    return all(_is_plain(item, depth - 1) for item in value)
 
 
 def _dict(value: Any) -> Any:
@@ -201,11 +254,16 @@ def _dict(value: Any) -> Any:
 def _texts(value: Any) -> Any:
     if not isinstance(value, dict) or not all(isinstance(t, str) for pair in value.items() for t in pair):
         raise FormError("expected a dict of texts")
-    return value
+    return clean_value(value)
+
+
+def _content(value: Any) -> Any:
+    """The parts of a message; a text is one."""
+    return [Text(text=clean(value))] if isinstance(value, str) else accept("list[UserPart]")(value)
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         raise FormError(f"expected a number, not {_name(value)}")
     return value
 
@@ -213,7 +271,7 @@ def _number(value: Any) -> Any:
 def _model(value: Any) -> Any:
     """A model, or a dict with `provider` and `id` that the engine looks up."""
     if isinstance(value, Model):
-        return value
+        return _sound(value, Model, "Model")
     if isinstance(value, dict) and isinstance(value.get("provider"), str) and isinstance(value.get("id"), str):
         return _json(value)
     raise FormError(f"expected a model, or a dict with `provider` and `id`, not {_name(value)}")
@@ -228,4 +286,5 @@ _SIMPLE: dict[str, Accept] = {
     "dict[str, Any]": _dict,
     "dict[str, str]": _texts,
     "Model": _model,
+    "Content": _content,
 }

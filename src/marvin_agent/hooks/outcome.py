@@ -17,7 +17,7 @@ class Refusal(NamedTuple):
     """True when nobody meant to refuse: a closed handler failed."""
 
     def __str__(self) -> str:
-        return f"{self.hook}: {self.reason}" if self.reason else f"refused by {self.hook}"
+        return f"{self.hook}: {self.reason}" if self.reason else self.hook
 
 
 class Change(NamedTuple):

@@ -11,6 +11,9 @@ Mode = Literal["tui", "print", "json", "rpc", "acp", "library"]
 class Payload:
     """Named attributes. What is left out takes the class's default, or is not there."""
 
+    required: ClassVar[tuple[str, ...]] = ()
+    """What may not be left out, where a hook gives one of these."""
+
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
 

@@ -92,6 +92,18 @@ class Registry:
     def __init__(self) -> None:
         self.hooks: list[Hook] = []
         self.listening: dict[str, tuple[Handler, ...]] = {}
+        self._pinned: set[tuple[str, str]] = set()
+
+    def pin(self, hook: str, event: str) -> None:
+        """Make a hook's handlers of an event closed from now on, those too that it registers when loaded again."""
+        self._pinned.add((hook, event))
+        for handler in self.listening.get(event, ()):
+            if handler.hook.id == hook:
+                handler.closed = True
+
+    def pins_of(self, hook: str) -> list[str]:
+        """The events whose handlers of a hook are closed for good."""
+        return [event for name, event in self._pinned if name == hook]
 
     def add_hook(self, hook: Hook) -> None:
         self.hooks.append(hook)
@@ -121,7 +133,7 @@ class Registry:
                     function,
                     priority=priority,
                     timeout=timeout,
-                    closed=spec.closed or on_error == "closed",
+                    closed=spec.closed or on_error == "closed" or (hook.id, name) in self._pinned,
                     tools=tools,
                     final=final,
                     purposes=purposes,

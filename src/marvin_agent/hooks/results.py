@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from marvin_agent.hooks.payload import Result
+from marvin_agent.hooks.payload import Payload, Result
 
 if TYPE_CHECKING:
     from marvin_agent.hooks.events import ModelRef, StreamParams
     from marvin_agent.llm.values import Model
     from marvin_agent.messages import Message, UserPart
+
+    Content = str | list[UserPart]
 
 
 class CancelResult(Result):
@@ -26,11 +28,21 @@ class BeforeTreeResult(CancelResult):
     """`{summary, details}`."""
 
 
+class OwnCompaction(Payload):
+    """A compaction that a hook made."""
+
+    required = ("summary",)
+
+    summary: str
+    first_kept_entry_id: str | None
+    tokens_before: int | None
+    details: Any
+
+
 class BeforeCompactResult(CancelResult):
     summary: str
     """Used as it is: no model call is made."""
-    compaction: dict[str, Any]
-    """`{summary, first_kept_entry_id, tokens_before, details}`."""
+    compaction: OwnCompaction
     prompt: str
     context: list[str]
 
@@ -46,9 +58,18 @@ class ChatMessageResult(Result):
     handled: bool
 
 
+class CustomMessage(Payload):
+    """A message of a hook's own."""
+
+    custom_type: str
+    content: Content
+    """A text, or parts."""
+    display: bool
+    details: Any
+
+
 class BeforeStartResult(Result):
-    message: dict[str, Any]
-    """`{custom_type, content, display, details}`."""
+    message: CustomMessage
     system_prompt: str
 
 

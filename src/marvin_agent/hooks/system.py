@@ -172,6 +172,20 @@ class HookSystem:
         failure = Failure(hook.id, "setup", line_in(error, hook.path), describe_load(error), traceback_of(error))
         self.problems.append(failure)
         self._watcher.failed(failure)
+        if pins := self.registry.pins_of(hook.id):
+            # It chose where prompts go: while it is not there, they go nowhere.
+            stub = Hook(hook.id, hook.scope, hook.path)
+            self.registry.add_hook(stub)
+            for event in pins:
+                self._refuse(stub, event, f"it did not load ({failure.error}) and cannot be asked")
+
+    def _refuse(self, hook: Hook, event: str, why: str, **filters: Any) -> None:
+        """A handler in place of one that cannot be asked any more."""
+
+        async def refuse(event: object, ctx: object) -> None:
+            raise HookError(why)
+
+        self.registry.subscribe(hook, event, refuse, on_error="closed", **filters)
 
     async def _unload(self, hook: Hook, why: str) -> None:
         hook.off = why
@@ -230,14 +244,9 @@ class HookSystem:
             return
         self.registry.add_hook(culprit)
         culprit.handlers = []
+        why = "it blocked the hook loop and cannot be asked; /reload brings it back"
         for handler in closed:
-
-            async def refuse(event: object, ctx: object) -> None:
-                raise HookError("it blocked the hook loop and cannot be asked; /reload brings it back")
-
-            self.registry.subscribe(
-                culprit, handler.spec.name, refuse, on_error="closed", tools=handler.tools, purposes=handler.purposes
-            )
+            self._refuse(culprit, handler.spec.name, why, tools=handler.tools, purposes=handler.purposes)
 
     # News.
 

@@ -105,6 +105,7 @@ class _History:
     def assistant(self, index: int, message: AssistantMessage) -> None:
         unfinished = _cut_off(message)
         found = self.results.get(index, [])
+        message = self.as_executed(message, found)
         content = _assistant_parts(message, self.model, self.ids, found, unfinished=unfinished)
         if not content:
             return
@@ -116,6 +117,22 @@ class _History:
             calls = [part for part in content if isinstance(part, ToolCall)]
             for call, place in zip(calls, kept, strict=True):
                 self.out.append(self.result(call, place, message.timestamp))
+
+    def as_executed(self, message: AssistantMessage, found: Sequence[int | None]) -> AssistantMessage:
+        """The message with the arguments that ran, where a hook had changed them."""
+        ran = [self.messages[place] if place is not None else None for place in found]
+        if not any(isinstance(result, ToolResultMessage) and result.input is not UNSET for result in ran):
+            return message
+        results = iter(ran)
+        parts: list[AssistantPart] = []
+        for part in message.content:
+            if isinstance(part, ToolCall):
+                result = next(results)
+                if isinstance(result, ToolResultMessage) and result.input is not UNSET:
+                    parts.append(changed(part, arguments=result.input))
+                    continue
+            parts.append(part)
+        return changed(message, content=tuple(parts))
 
     def result(self, call: ToolCall, place: int | None, timestamp: int) -> ToolResultMessage:
         message = None if place is None else self.messages[place]

@@ -12,12 +12,14 @@ INTERVAL = 0.05
 MAX_NEWS = 32 * 1024
 MAX_FILE = 1024 * 1024 * 1024
 """A command that writes for ever must not fill the disk."""
+MAX_MEMORY = 32 * 1024 * 1024
+"""Of an output that nobody may see before it is whole, the end that is kept."""
 
 
 class Output:
     """The output of one command."""
 
-    __slots__ = ("_end", "_file", "_in_file", "_lines", "_news", "_problem", "_total", "path")
+    __slots__ = ("_end", "_file", "_in_file", "_lines", "_news", "_private", "_problem", "_total", "path")
 
     def __init__(self, ctx: ToolContext) -> None:
         self.path: str | None = None
@@ -28,6 +30,7 @@ class Output:
         self._lines = 0
         self._total = 0
         self._problem: str | None = None
+        self._private = ctx.private
         self._news = _News(ctx)
 
     def feed(self, data: bytes, ctx: ToolContext) -> None:
@@ -35,6 +38,11 @@ class Output:
         self._total += len(data)
         self._lines += data.count(b"\n")
         self._end += data
+        if self._private:
+            # A hook is to see all of it before anything is shown or written; the agent shortens it after that.
+            if len(self._end) > 2 * MAX_MEMORY:
+                del self._end[:-MAX_MEMORY]
+            return
         if self._is_long:
             self._keep(data, ctx)
             if len(self._end) > 2 * MAX_BYTES:
@@ -71,7 +79,9 @@ class Output:
     def text(self) -> str:
         """What the model gets: all of it, or its end and where the rest is."""
         text = self._end.decode("utf-8", "replace")
-        if not self._is_long:
+        if self._private and len(self._end) < self._total:
+            return f"[The first {human_size(self._total - len(self._end))} were not kept.]\n{text}"
+        if self._private or not self._is_long:
             return text
         end = tail(text)
         lines = self._lines + (not self._end.endswith(b"\n"))
@@ -90,7 +100,7 @@ class Output:
     @property
     def facts(self) -> dict[str, object]:
         """For people and hooks, when not all of it is in the text."""
-        if not self._is_long:
+        if self._private or not self._is_long:
             return {}
         return {"truncated": True, "outputBytes": self._total, "fullOutput": self.path}
 

@@ -52,6 +52,11 @@ class ToolContext(Protocol):
         """A directory of this session for large outputs; made when first used, 0700."""
         ...
 
+    @property
+    def private(self) -> bool:
+        """True when nothing of the output may be written or shown before the tool is done and a hook has seen it."""
+        ...
+
     def update(self, text: str) -> None:
         """Show output as it comes: `text` is what was added since the last call."""
         ...
