@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from marvin_agent.agent import events as out
+from marvin_agent.agent.commands import Call, run_command
 from marvin_agent.hooks.api import HookAPI
 from marvin_agent.hooks.payload import Event
 from marvin_agent.llm.values import Model
@@ -92,7 +93,7 @@ async def test_a_closed_message_handler_that_fails_fails_the_message(tmp_path: P
         summary = await e.prompt("secret")
         assert "library:a" in str(summary.error)
         assert e.bodies == []
-        assert e.engine.session.entries == ()
+        assert len(e.engine.session.entries) == 0
 
 
 # agent.before_start
@@ -111,7 +112,7 @@ async def test_messages_before_the_start_are_all_stored_just_before_the_users_an
         one, two = (m for m in messages if isinstance(m, HookMessage))
         assert (one.custom_type, two.custom_type, one.display, two.display) == ("one", "two", True, False)
         sent = json.dumps(e.bodies[0]["messages"])
-        assert sent.index("first") < sent.index("second") < sent.index("hi")
+        assert sent.index('"first"') < sent.index('"second"') < sent.index('"hi"')
         assert [entry["changedBy"] for entry in stored(e, "hookMessage")] == [["library:a"], ["library:b"]]
 
 
@@ -145,7 +146,7 @@ async def test_the_system_prompt_of_the_start_holds_for_the_whole_run_and_no_lon
 
 # The request events, per model call.
 
-WIRES = ["openai-completions", "anthropic-messages", "openai-responses", "gemini-generate"]
+WIRES = ["openai-completions", "anthropic-messages", "openai-responses", "google-generative-ai"]
 
 
 def request_hooks(heard: list[tuple[str, str]]) -> dict[str, Setup]:
@@ -199,28 +200,70 @@ def request_hooks(heard: list[tuple[str, str]]) -> dict[str, Setup]:
 
         @marvin.on("chat.params")
         async def params(event: Any, ctx: Any) -> Any:
-            assert event.output.stream_options.temperature == 0.25
+            assert event.output.stream_options.temperature == (None if event.purpose == "complete" else 0.25)
             return {"streamOptions": {"maxTokens": 77}}
 
         @marvin.on("auth.get")
         async def auth(event: Any, ctx: Any) -> Any:
-            assert event.output.api_key == "key-of-a"
+            assert event.output.api_key == (None if event.purpose == "complete" else "key-of-a")
             return {"headers": {"x-b": "2"}}
 
         @marvin.on("chat.messages.transform", purposes=every)
         async def messages(event: Any, ctx: Any) -> Any:
-            assert text_of(event.messages[-1].content) == "MESSAGE-A"
+            assert (text_of(event.messages[-1].content) == "MESSAGE-A") is (event.purpose != "complete")
             return {"messages": [*event.messages, {"role": "user", "content": [{"type": "text", "text": "MESSAGE-B"}]}]}
 
         @marvin.on("chat.request")
         async def request(event: Any, ctx: Any) -> Any:
-            event.payload["x_extra"].append("b")
+            event.payload.setdefault("x_extra", []).append("b")
 
     return {"a": first, "b": second}
 
 
 def two_models(api: Any) -> tuple[Model, Model]:
-    bases = {"anthropic-messages": "http://scripted.invalid", "gemini-generate": "http://scripted.invalid/v1beta"}
+    bases = {"anthropic-messages": "http://scripted.invalid", "google-generative-ai": "http://scripted.invalid/v1beta"}
     base = bases.get(api, MODEL.base_url)
     one, two = (Model(provider="test", id=name, api=api, base_url=base, input=("text",)) for name in ("one", "two"))
     return one, two
+
+
+@pytest.mark.parametrize("api", WIRES)
+async def test_every_model_call_of_every_wire_passes_the_request_events_and_nothing_of_it_is_stored(
+    tmp_path: Path, api: str
+) -> None:
+    heard: list[tuple[str, str]] = []
+    replies = [{"text": "one"}, {"text": "summary"}, {"text": "three"}]
+    async with ScriptedEngine(tmp_path, replies, hooks=request_hooks(heard), models=two_models(api)) as e:
+        await e.prompt("hi")
+        await e.engine.compact()
+        command = e.engine.side.commands["ask"]
+        assert await run_command(e.engine, Call(command.name, "what is it")) == "three"
+        requests = e.models.recorded.requests
+        for request, purpose in zip(requests, ("turn", "compaction", "complete"), strict=True):
+            body = request.body.decode()
+            # What a hook itself calls does not reach that hook's own handlers.
+            own = purpose == "complete"
+            assert ("SYSTEM-A SYSTEM-B" in body) is not own
+            assert "SYSTEM-B" in body
+            assert ("MESSAGE-A" in body) is not own
+            assert "77" in body
+            headers = {name.lower(): value for name, value in request.headers.items()}
+            assert headers["x-b"] == "2"
+            if not own:
+                assert headers["x-a"] == "1"
+                assert any("key-of-a" in value for value in headers.values()) or "key-of-a" in request.url
+                assert json.loads(body)["x_extra"] == [purpose, "b"]
+                assert "0.25" in body
+                assert "two" in request.url or json.loads(body)["model"] == "two"
+        assert e.engine.model.id == "one"
+        file = Path(e.engine.session.path or "").read_text()
+    assert not any(word in file for word in ("SYSTEM-A", "SYSTEM-B", "MESSAGE-A", "MESSAGE-B", "key-of-a"))
+    names = [
+        "chat.system.transform",
+        "chat.params",
+        "model.resolve",
+        "auth.get",
+        "chat.messages.transform",
+        "chat.request",
+    ]
+    assert heard == [(name, purpose) for purpose in ("turn", "compaction") for name in names]

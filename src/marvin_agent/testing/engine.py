@@ -19,6 +19,10 @@ from marvin_agent.frontends.nobody import Nobody
 from marvin_agent.hooks.api import HookAPI
 from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
+from marvin_agent.llm.offline.dialects.dialect import Dialect
+from marvin_agent.llm.offline.dialects.gemini import Gemini
+from marvin_agent.llm.offline.dialects.messages import Messages
+from marvin_agent.llm.offline.dialects.responses import Responses
 from marvin_agent.llm.offline.script import Script
 from marvin_agent.llm.offline.scripted import ScriptedTransport
 from marvin_agent.llm.transport import Transport
@@ -41,12 +45,19 @@ MODEL = Model(
 )
 
 
+_DIALECTS: dict[str, Callable[[], Dialect]] = {
+    "anthropic-messages": Messages,
+    "openai-responses": Responses,
+    "google-generative-ai": Gemini,
+}
+
+
 class RecordedTransport:
     """Passes requests on to a transport and keeps them."""
 
-    def __init__(self, inner: Transport) -> None:
+    def __init__(self, inner: Transport, requests: list[HttpRequest]) -> None:
         self._inner = inner
-        self.requests: list[HttpRequest] = []
+        self.requests = requests
 
     def send(self, request: HttpRequest) -> Any:
         self.requests.append(request)
@@ -60,7 +71,12 @@ class ScriptedModels:
     """Implements `agent.request.Models`: every model answers from one script."""
 
     def __init__(self, replies: Sequence[dict[str, Any]], models: Sequence[Model], *, key: bool = True) -> None:
-        self.recorded = RecordedTransport(ScriptedTransport(Script.of(*replies), idle_timeout=5.0))
+        script, requests = Script.of(*replies), list[HttpRequest]()
+        self.recorded = RecordedTransport(ScriptedTransport(script, idle_timeout=5.0), requests)
+        self._others = {
+            api: RecordedTransport(ScriptedTransport(script, dialect=dialect(), idle_timeout=5.0), requests)
+            for api, dialect in _DIALECTS.items()
+        }
         self._models = {model.ref: model for model in models}
         self._key = key
 
@@ -76,7 +92,7 @@ class ScriptedModels:
         raise AuthenticationError("there is no API key", provider=model.provider)
 
     def transport(self, model: Model) -> Transport:
-        return self.recorded
+        return self._others.get(model.api, self.recorded)
 
     def register(self, name: str, settings: Mapping[str, Any]) -> None:
         for model in provider_models(name, settings):
