@@ -44,6 +44,7 @@ check: $(VENV)/.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy examples/hooks
 	@$(BIN)/python scripts/docs.py --check
 
 format: $(VENV)/.ready

@@ -34,8 +34,9 @@ class Errands:
         task.add_done_callback(self._tasks.discard)
 
     def schedule(self, action: str, hook: str, arguments: dict[str, Any]) -> None:
-        """Change the session at the end of the run."""
-        self._scheduled.append((action, hook, arguments))
+        """Change the session at the end of the run; the same wish twice is one."""
+        if (wish := (action, hook, arguments)) not in self._scheduled:
+            self._scheduled.append(wish)
 
     async def do_scheduled(self) -> None:
         while self._scheduled:

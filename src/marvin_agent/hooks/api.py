@@ -4,12 +4,17 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from marvin_agent.errors import HookError
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.loop import HookLoop
+from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.registry import Hook, OnError, Registry
+
+E = TypeVar("E", bound=Event)
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Bus:
@@ -66,6 +71,48 @@ class HookAPI:
         if self._hook.off:
             raise HookError(f"{self.id} is not loaded any more ({self._hook.off}); this marvin object is stale")
         return self._engine_behind
+
+    @overload
+    def on(
+        self,
+        event: type[E],
+        handler: None = None,
+        *,
+        priority: int = 0,
+        timeout: float | None = None,
+        on_error: OnError | None = None,
+        tools: Sequence[str] | None = None,
+        final: bool = False,
+        purposes: Sequence[str] | None = None,
+    ) -> Callable[[Callable[[E, Any], R]], Callable[[E, Any], R]]: ...
+
+    @overload
+    def on(
+        self,
+        event: str,
+        handler: None = None,
+        *,
+        priority: int = 0,
+        timeout: float | None = None,
+        on_error: OnError | None = None,
+        tools: Sequence[str] | None = None,
+        final: bool = False,
+        purposes: Sequence[str] | None = None,
+    ) -> Callable[[F], F]: ...
+
+    @overload
+    def on(
+        self,
+        event: type[Event] | str,
+        handler: Callable[..., Any],
+        *,
+        priority: int = 0,
+        timeout: float | None = None,
+        on_error: OnError | None = None,
+        tools: Sequence[str] | None = None,
+        final: bool = False,
+        purposes: Sequence[str] | None = None,
+    ) -> Callable[[], None]: ...
 
     def on(
         self,
@@ -134,10 +181,10 @@ class HookAPI:
     def register_message_renderer(self, custom_type: str, renderer: Any) -> None:
         self._engine.register_renderer(custom_type, renderer, self.id)
 
-    def command(self, name: str, description: str = "", complete: Any = None) -> Callable[[Any], Any]:
+    def command(self, name: str, description: str = "", complete: Any = None) -> Callable[[F], F]:
         """A slash command; the decorated function gets `(args, ctx)`."""
 
-        def decorate(function: Any) -> Any:
+        def decorate(function: F) -> F:
             self.register_command(name, description=description, handler=function, complete=complete)
             return function
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, dataclass_transform
 
 Mode = Literal["tui", "print", "json", "rpc", "acp", "library"]
+LEFT_OUT: Any = None
+"""Stands where a result says nothing; only what was given is in its `vars`."""
 
 
 @dataclass_transform(kw_only_default=True)
@@ -39,7 +41,7 @@ class Event(Payload):
 
 
 class Result(Payload):
-    """What a handler may return; every field may be left out."""
+    """What a handler may return; every field may be left out: its default says so to type checkers."""
 
 
 def fields_of(cls: type[Payload]) -> dict[str, str]:
