@@ -9,6 +9,7 @@ written and used, as they are for a user, whatever PYTHONDONTWRITEBYTECODE says 
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,9 @@ from benchmarks.tasks import CALLS, TOKENS, Task, tasks
 
 LIMIT = 120
 """Seconds that a run may take."""
+ATTEMPTS = 5
+CRASHED = str(-signal.SIGABRT)
+"""How the floor ends now and then: a thread of pyreqwest comes back while the interpreter is taken apart."""
 
 
 class Cost(NamedTuple):
@@ -77,23 +81,32 @@ def compare(task: Task, agents: list[Agent], base: Path, origin: str, rounds: in
 
 def run(agent: Agent, task: Task, home: Path, origin: str) -> Cost:
     """One run, its output on a pipe. Raises Failed when the answer is not the right one."""
-    result = home / "cost"
-    result.unlink(missing_ok=True)
     prompt = task.prompt.format(hand=agent.hand)
     measured = [*agent.command, *agent.arguments(origin, prompt)]
+    for _ in range(ATTEMPTS):
+        cost, done = _measure(measured, home, {**_clean_environment(home), **agent.env(home, origin)})
+        if cost[3:] != [CRASHED]:
+            break
+    if cost[3:] != ["0"] or not done.stdout.rstrip().endswith(task.expected):
+        raise Failed(f"{agent.name} failed at {task.name}: {cost}\n{done.stdout[-1000:]}\n{done.stderr[-1000:]}")
+    return Cost(*map(float, cost[:3]))
+
+
+def _measure(
+    command: list[str], home: Path, env: dict[str, str]
+) -> tuple[list[str], "subprocess.CompletedProcess[str]"]:
+    result = home / "cost"
+    result.unlink(missing_ok=True)
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(HERE / "measure.py"), str(result), str(LIMIT), *measured],
+        [sys.executable, "-I", "-S", str(HERE / "measure.py"), str(result), str(LIMIT), *command],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         cwd=home / "work",
-        env={**_clean_environment(home), **agent.env(home, origin)},
+        env=env,
         check=False,
     )
-    cost = result.read_text().split() if result.exists() else []
-    if cost[3:] != ["0"] or not done.stdout.rstrip().endswith(task.expected):
-        raise Failed(f"{agent.name} failed at {task.name}: {cost}\n{done.stdout[-1000:]}\n{done.stderr[-1000:]}")
-    return Cost(*map(float, cost[:3]))
+    return result.read_text().split() if result.exists() else [], done
 
 
 def _home(agent: Agent, base: Path, origin: str) -> Path:

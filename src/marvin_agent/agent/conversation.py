@@ -1,7 +1,7 @@
 """The session that is open, and its changes: each asks the hooks first and tells them afterwards."""
 
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from marvin_agent.agent import events as out
@@ -13,6 +13,7 @@ from marvin_agent.errors import MarvinError, Refused, SessionError
 from marvin_agent.hooks import events as h
 from marvin_agent.llm.values import Model, ThinkingLevel
 from marvin_agent.messages import AssistantMessage, HookMessage, Message, Usage
+from marvin_agent.places import make_private_directory
 from marvin_agent.session.layout import files_directory
 from marvin_agent.session.store import Session
 from marvin_agent.tools.files import SeenFiles
@@ -33,11 +34,11 @@ class Conversation:
         self.files = SeenFiles()
 
     @property
-    def scratch(self) -> Path:
+    def scratch(self) -> str:
         """Where large outputs go: beside the session, for its owner alone."""
         base = self.session.path
-        path = Path(files_directory(base) if base else f"{self._setup.config_dir}/scratch")
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = files_directory(base) if base else os.path.join(self._setup.config_dir, "scratch")
+        make_private_directory(path)
         return path
 
     def store(self, message: Message, by: tuple[str, ...] = ()) -> None:

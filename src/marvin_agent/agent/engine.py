@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import AsyncGenerator
-from pathlib import Path
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.caps import Caps
@@ -107,7 +106,7 @@ class Engine:
         return self.conversation.files
 
     @property
-    def scratch(self) -> Path:
+    def scratch(self) -> str:
         return self.conversation.scratch
 
     def _decisions_dir(self) -> str | None:

@@ -4,7 +4,6 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec import UNSET
@@ -80,7 +79,7 @@ class Home(Protocol):
     def files(self) -> FileMemory: ...
 
     @property
-    def scratch(self) -> Path: ...
+    def scratch(self) -> str: ...
 
     def is_active(self, name: str) -> bool: ...
 
@@ -267,8 +266,8 @@ class RunningTool:
         self._visible = visible
 
     @property
-    def cwd(self) -> Path:
-        return Path(self._invoker.home.cwd)
+    def cwd(self) -> str:
+        return self._invoker.home.cwd
 
     @property
     def call_id(self) -> str:
@@ -279,7 +278,7 @@ class RunningTool:
         return self._invoker.home.files
 
     @property
-    def scratch(self) -> Path:
+    def scratch(self) -> str:
         return self._invoker.home.scratch
 
     @property

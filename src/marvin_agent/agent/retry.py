@@ -1,10 +1,15 @@
 """When a failed model call is tried again, and after how long."""
 
-import random
+import os
 from collections.abc import Callable
 
 from marvin_agent.errors import ProviderError
 from marvin_agent.messages import Value
+
+
+def _chance() -> float:
+    # The module `random` would cost each start a millisecond.
+    return int.from_bytes(os.urandom(4), "big") / 2**32
 
 
 class RetryPolicy(Value):
@@ -17,7 +22,7 @@ class RetryPolicy(Value):
     fallback: bool = False
     """Go on with the next model of the list when a provider stays down."""
 
-    def delay(self, attempt: int, error: ProviderError, chance: Callable[[], float] = random.random) -> float | None:
+    def delay(self, attempt: int, error: ProviderError, chance: Callable[[], float] = _chance) -> float | None:
         """Seconds before the next attempt after `attempt` (from 1) failed; None when it is not worth one."""
         if not error.retryable or attempt >= self.max_attempts:
             return None

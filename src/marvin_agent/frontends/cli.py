@@ -39,6 +39,16 @@ exit codes: 0 done, 1 the run failed, 2 usage, 78 configuration, 130 interrupted
 """
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Finds the terminal's width without `shutil`, which loads four compressors.
+
+    argparse makes a formatter for every option that it is told of, whether help is wanted or not.
+    """
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
 class Parser(argparse.ArgumentParser):
     """Errors are UsageErrors, so that all errors of marvin look alike; the beginning of an option is not the option."""
 
@@ -67,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
         usage="marvin [options] [prompt...]\n       marvin COMMAND ...",
         description="A terminal coding agent whose every step can be seen, changed or refused by a hook.",
         epilog="commands:\n" + "".join(f"  {name:<12}{text}\n" for name, (_, text) in COMMANDS.items()) + "\n" + EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     add = made.add_argument
     add("prompt", nargs="*", help="what to do; standard input is the prompt, or is attached to it")
@@ -107,6 +117,16 @@ def parser() -> argparse.ArgumentParser:
     _add_places(made)
     add("-v", "--version", action="version", version=f"marvin {__version__}")
     return made
+
+
+def _columns() -> int:
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and int(named) > 0:
+        return int(named)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:
+        return 80
 
 
 def _levels(text: str) -> str:

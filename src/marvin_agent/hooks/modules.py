@@ -4,7 +4,7 @@ A package's own modules are imported from the same bytes. Each hook has a name o
 two files of one name do not meet, and all of it is taken out again when the hook is unloaded.
 """
 
-import importlib.abc
+import importlib
 import importlib.machinery
 import importlib.util
 import inspect
@@ -22,21 +22,22 @@ from marvin_agent.hooks.sources import Source
 _numbers = itertools.count(1)
 
 
-class _Loader(importlib.abc.Loader):
-    def __init__(self, path: str, data: bytes) -> None:
-        self._path = path
+# The base classes of importlib.abc would load tempfile, shutil and pathlib, and each start waits for this module.
+class _Loader(importlib.machinery.SourceFileLoader):
+    def __init__(self, fullname: str, path: str, data: bytes) -> None:
+        super().__init__(fullname, path)
         self._data = data
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
         return None
 
     def exec_module(self, module: types.ModuleType) -> None:
-        module.__file__ = self._path
-        code = compile(self._data, self._path, "exec", dont_inherit=True)
+        module.__file__ = self.path
+        code = compile(self._data, self.path, "exec", dont_inherit=True)
         exec(code, module.__dict__)  # noqa: S102  # running hooks is what this is for
 
 
-class HookFinder(importlib.abc.MetaPathFinder):
+class HookFinder:
     """Finds the modules of the hooks that are loaded, by their sources."""
 
     def __init__(self) -> None:
@@ -76,7 +77,7 @@ class HookFinder(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(
             fullname,
             path,
-            loader=_Loader(path, data),
+            loader=_Loader(fullname, path, data),
             submodule_search_locations=[directory] if directory else None,
         )
 

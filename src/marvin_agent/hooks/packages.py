@@ -1,6 +1,5 @@
 """Hooks in installed distributions: entry points of the group `marvin.hooks`, found by a scan that is cached."""
 
-import hashlib
 import importlib
 import os
 import sys
@@ -25,15 +24,16 @@ class Packaged(NamedTuple):
     @property
     def digest(self) -> str:
         """A hash over the distribution's own files as they are now."""
-        found = hashlib.sha256()
+        found = _sha256()
         for path in sorted(_files(self.distribution)):
             found.update(path.encode() + b"\0")
             try:
                 with open(path, "rb") as file:
-                    found.update(hashlib.sha256(file.read()).digest())
+                    found.update(_sha256(file.read()).digest())
             except OSError:
                 found.update(b"missing")
-        return found.hexdigest()
+        digest: str = found.hexdigest()
+        return digest
 
 
 class _Cache(msgspec.Struct, frozen=True):
@@ -97,3 +97,8 @@ def _stamps() -> dict[str, int]:
 def _metadata() -> Any:
     # Ten milliseconds that no run needs whose scan is cached.
     return importlib.import_module("importlib.metadata")
+
+
+def _sha256(data: bytes = b"") -> Any:
+    # The module is loaded when there is something to hash, which is seldom.
+    return importlib.import_module("hashlib").sha256(data)

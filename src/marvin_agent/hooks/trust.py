@@ -1,6 +1,6 @@
 """Trust by content: what a project's `.marvin` can do is hashed, and runs only as it was when somebody looked at it."""
 
-import hashlib
+import importlib
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ class Snapshot(NamedTuple):
 
     @property
     def hashes(self) -> dict[str, str]:
-        return {path: hashlib.sha256(data).hexdigest() for path, data in sorted(self.files.items())}
+        return {path: _sha256(data).hexdigest() for path, data in sorted(self.files.items())}
 
     def by_real_path(self) -> dict[str, bytes]:
         """The files by where they really are, for loading."""
@@ -71,7 +71,7 @@ def _acting_keys(path: str, harmless: frozenset[str]) -> dict[str, Any]:
         value = read_json(path).value
     except (ConfigError, FileNotFoundError):
         # A file that is wrong is reported by whoever reads the configuration; until then its bytes are what it is.
-        return {"unreadable": hashlib.sha256(_read(path)).hexdigest() if os.path.isfile(path) else ""}
+        return {"unreadable": _sha256(_read(path)).hexdigest() if os.path.isfile(path) else ""}
     if not isinstance(value, dict):
         return {}
     return {key: item for key, item in value.items() if key not in harmless}
@@ -140,3 +140,8 @@ class Trust:
         data = self._read()
         data.setdefault(kind, {})[name] = value
         write_json(self._path, data)
+
+
+def _sha256(data: bytes = b"") -> Any:
+    # The module is loaded when there is something to hash, which is seldom.
+    return importlib.import_module("hashlib").sha256(data)

@@ -14,7 +14,6 @@ What becomes of a message depends on the messages before it and on its own resul
 stays the same from call to call and the provider's prompt cache finds it again.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -22,6 +21,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import UNSET
 
+from marvin_agent.llm.lenient import load_json
 from marvin_agent.llm.values import Model
 from marvin_agent.messages import (
     AssistantMessage,
@@ -323,5 +323,5 @@ def _arguments(arguments: msgspec.Raw) -> msgspec.Raw:
     try:
         msgspec.json.decode(arguments)
     except msgspec.DecodeError:
-        return raw(clean_value(json.loads(bytes(arguments))))
+        return raw(clean_value(load_json(bytes(arguments))))
     return arguments

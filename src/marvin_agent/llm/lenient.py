@@ -1,6 +1,6 @@
 """JSON from servers and models, read strictly first and then as leniently as it has to be: half characters, NaN."""
 
-import json
+import importlib
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,7 +17,7 @@ def load_json(text: str | bytes) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     try:
-        return json.loads(text, parse_constant=_no_number)
+        return _lenient_json().loads(text, parse_constant=_no_number)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -37,3 +37,8 @@ def decode(decoder: msgspec.json.Decoder[T], text: str | bytes) -> T:
 
 def _no_number(_: str) -> None:
     return None
+
+
+def _lenient_json() -> Any:
+    # What is strictly right, which is nearly all, never needs it.
+    return importlib.import_module("json")

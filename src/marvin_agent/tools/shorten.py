@@ -1,12 +1,11 @@
 """Cuts a result that hooks had to see whole to what a model may get; all of it goes to a file beside the session."""
 
 import os
-from pathlib import Path
 
 from marvin_agent.tools.truncate import MAX_BYTES, human_size, size, tail
 
 
-def shorten(text: str, scratch: Path) -> tuple[str, str | None]:
+def shorten(text: str, scratch: str) -> tuple[str, str | None]:
     """The text, or its end and the file that holds all of it."""
     end = tail(text)
     if end.whole:

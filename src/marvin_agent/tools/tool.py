@@ -37,7 +37,7 @@ class ToolContext(Protocol):
     """What a running tool may use. An abort is the cancellation of its task."""
 
     @property
-    def cwd(self) -> "Path": ...
+    def cwd(self) -> "str | Path": ...
 
     @property
     def call_id(self) -> str: ...
@@ -48,7 +48,7 @@ class ToolContext(Protocol):
         ...
 
     @property
-    def scratch(self) -> "Path":
+    def scratch(self) -> "str | Path":
         """A directory of this session for large outputs; made when first used, 0700."""
         ...
 
