@@ -142,7 +142,7 @@ def test_why_tells_the_last_session_as_a_story_and_trace_draws_a_waterfall(marvi
     assert 'bash "true --safe" was changed by global:gate line 3: input {"command": "true"} ->' in story
     entries = [json.loads(line) for line in (marvin.work / "trace.jsonl").read_text().splitlines()]
     assert {"time", "event", "hook", "handler", "ms", "outcome", "diff", "error"} <= entries[0].keys()
-    assert [entry["outcome"] for entry in entries] == ["blocked", "changed"]
+    assert [entry["outcome"] for entry in entries if entry["hook"] == "global:gate"] == ["blocked", "changed"]
     waterfall = marvin.run("hooks", "trace", "trace.jsonl").stdout
     assert "global:gate" in waterfall.splitlines()[-1]
     assert (marvin.work / "trace.jsonl").stat().st_mode & 0o777 == 0o600

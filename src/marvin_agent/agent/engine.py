@@ -257,7 +257,6 @@ class Engine:
             system = system_prompt(
                 cwd=self.setup.cwd,
                 tools=tuple(tool.name for tool in tools),
-                instructions=self.setup.instructions,
                 replacement=self.setup.system_prompt,
                 appended=self.setup.append_system_prompt,
             )

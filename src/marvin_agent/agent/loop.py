@@ -97,7 +97,7 @@ class Run:
 
     async def continue_without_prompt(self) -> Summary:
         """A run on what the conversation already ends with: a hook's message."""
-        return await self._guarded(self._go_on(""))
+        return await self._guarded(self._begin_without_prompt())
 
     async def _guarded(self, course: Coroutine[Any, Any, None]) -> Summary:
         try:
@@ -120,11 +120,18 @@ class Run:
             return
         message, by = taken
         text = text_of(message.content)
-        before = await self.stopper.step(self._before_start(message, text))
-        for hook, extra in before:
-            self._store(extra, (hook,))
+        await self._prepare(message.content, text)
         self._store(message, by)
         await self._go_on(text)
+
+    async def _begin_without_prompt(self) -> None:
+        # What hooks add to the system prompt belongs to this run as to any other.
+        await self._prepare((), "")
+        await self._go_on("")
+
+    async def _prepare(self, content: tuple[UserPart, ...], text: str) -> None:
+        for hook, extra in await self.stopper.step(self._before_start(content, text)):
+            self._store(extra, (hook,))
 
     async def _go_on(self, text: str) -> None:
         await self.stopper.step(self._fire(h.AgentStart))
@@ -151,13 +158,13 @@ class Run:
             return None
         return message, by
 
-    async def _before_start(self, message: UserMessage, text: str) -> list[tuple[str, HookMessage]]:
+    async def _before_start(self, content: tuple[UserPart, ...], text: str) -> list[tuple[str, HookMessage]]:
         self._system = None
         system = self._setting(None).system
         outcome = await self._points.fire(
             h.AgentBeforeStart,
             prompt=text,
-            images=[part for part in message.content if isinstance(part, Image)],
+            images=[part for part in content if isinstance(part, Image)],
             system_prompt=system,
         )
         if outcome is None:

@@ -1,6 +1,5 @@
-"""The system prompt: who the agent is, where it works, which tools it has, what the project asks for."""
+"""The system prompt: who the agent is, where it works, which tools it has."""
 
-import os
 import platform
 import time
 
@@ -19,11 +18,10 @@ def system_prompt(
     *,
     cwd: str,
     tools: tuple[str, ...],
-    instructions: tuple[tuple[str, str], ...] = (),
     replacement: str | None = None,
     appended: str | None = None,
 ) -> str:
-    """The whole prompt. `instructions` are (path, text) of the instruction files, outermost first."""
+    """The prompt that hooks then add to: what the project asks for, for instance."""
     sections = [replacement if replacement is not None else BASE]
     sections.append(
         "\n".join(
@@ -35,8 +33,6 @@ def system_prompt(
             ]
         )
     )
-    for path, text in instructions:
-        sections.append(f"Instructions from {os.path.basename(path)} ({path}):\n\n{text.strip()}")
     if appended:
         sections.append(appended)
     return "\n\n".join(sections)

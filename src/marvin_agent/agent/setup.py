@@ -36,7 +36,6 @@ class Setup(msgspec.Struct, kw_only=True, frozen=True):
     interface: Interface
     retry: RetryPolicy = RetryPolicy()
     limits: Limits = Limits()
-    instructions: tuple[tuple[str, str], ...] = ()
     system_prompt: str | None = None
     append_system_prompt: str | None = None
     hook_timeout: float = 30.0

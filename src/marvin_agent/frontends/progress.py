@@ -104,7 +104,8 @@ class Progress:
 
     def _hook_acted(self, event: out.HookActed) -> None:
         # A tool's line names the hooks by itself; what happens at every model call is worth one line a run.
-        if event.event.startswith(("tool.", "chat.message")):
+        # What marvin's own policies add is what marvin is like; they are in the trace like all others.
+        if event.event.startswith(("tool.", "chat.message")) or event.hook.startswith("builtin:"):
             return
         act = (event.hook, event.event, event.verdict)
         if act not in self._acted:

@@ -8,7 +8,6 @@ from typing import Any
 
 from marvin_agent.agent.caps import Limits
 from marvin_agent.agent.engine import Engine
-from marvin_agent.agent.instructions import read_instructions
 from marvin_agent.agent.providers import Providers, Wrap
 from marvin_agent.agent.retry import RetryPolicy
 from marvin_agent.agent.setup import Setup
@@ -21,7 +20,7 @@ from marvin_agent.hooks.payload import Mode
 from marvin_agent.llm.auth.keys import provider_key_names
 from marvin_agent.llm.values import THINKING_LEVELS, Model, ThinkingLevel
 from marvin_agent.places import Places
-from marvin_agent.policies import permissions
+from marvin_agent.policies import instructions, model_notice, permissions
 from marvin_agent.session.last import last_model, last_thinking
 from marvin_agent.session.store import Session
 from marvin_agent.tools.login import LoginEnvironment
@@ -67,9 +66,6 @@ async def start_engine(
         offline=bool(options.replay),
         notify=notify,
     )
-    instructions = read_instructions(places.config_dir, places.project_root, places.cwd)
-    for notice in instructions.notices:
-        notify(notice)
     login = LoginEnvironment()
     session, resumed = open_session(options, config, places, notify)
     cycle, thinking = _setting(options, config, providers, session if resumed else None, notify)
@@ -94,7 +90,6 @@ async def start_engine(
             fallback=options.fallback,
         ),
         limits=Limits(max_turns=options.max_turns, max_cost=options.max_cost),
-        instructions=tuple((item.path, item.text) for item in instructions.files),
         system_prompt=options.system_prompt if options.system_prompt is not None else config.system_prompt,
         append_system_prompt=options.append_system_prompt,
         hook_timeout=config.hooks.timeout_ms / 1000,
@@ -114,7 +109,8 @@ async def start_engine(
         keep_recent_tokens=config.compaction.keep_recent_tokens,
     )
     engine = Engine(setup)
-    await engine.hooks.load_setup(permissions.setup, "permissions")
+    for policy in (permissions, instructions, model_notice):
+        await engine.hooks.load_setup(policy.setup, policy.__name__.rpartition(".")[2])
     if engine.hooks.problems:
         # Without its policies marvin must not act.
         raise ConfigError(

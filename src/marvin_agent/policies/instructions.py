@@ -9,10 +9,12 @@ it would send any file of the user, a key for instance, to the model.
 import codecs
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from marvin_agent.files import read_regular_file
+from marvin_agent.hooks.api import HookAPI
 
 MAX_BYTES = 64 * 1024
 """Of each file."""
@@ -31,6 +33,27 @@ class Instructions(msgspec.Struct, frozen=True):
 
     files: tuple[InstructionFile, ...]
     notices: tuple[str, ...]
+
+
+def setup(marvin: HookAPI) -> None:
+    """Adds them to the system prompt at the beginning of each run, as the files are then."""
+    told: set[str] = set()
+
+    async def add_instructions(event: Any, ctx: Any) -> dict[str, Any] | None:
+        found = read_instructions(ctx.config_dir, ctx.project_root, ctx.cwd)
+        for notice in found.notices:
+            if notice not in told:
+                told.add(notice)
+                ctx.ui.notify(notice, "warning")
+        if not found.files:
+            return None
+        return {"system_prompt": "\n\n".join([event.system_prompt, *map(_section, found.files)])}
+
+    marvin.on("agent.before_start", add_instructions)
+
+
+def _section(file: InstructionFile) -> str:
+    return f"Instructions from {os.path.basename(file.path)} ({file.path}):\n\n{file.text.strip()}"
 
 
 def read_instructions(config_dir: str, project_root: str, cwd: str) -> Instructions:

@@ -1,11 +1,16 @@
 """What people wrote for agents is found, in order, and nothing else is."""
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 
-from marvin_agent.agent.instructions import MAX_BYTES, Instructions, read_instructions
+from marvin_agent.hooks.api import HookAPI
+from marvin_agent.policies import instructions, model_notice
+from marvin_agent.policies.instructions import MAX_BYTES, Instructions, read_instructions
+from marvin_agent.testing.engine import MODEL, ScriptedEngine
+from program import Marvin
 
 
 class Project:
@@ -173,3 +178,72 @@ def test_a_byte_order_mark_and_windows_line_ends_are_taken_off(project: Project)
 def test_an_empty_file_says_nothing(project: Project) -> None:
     project.write("AGENTS.md", " \n\n")
     assert project.texts() == []
+
+
+# As a hook.
+
+
+def systems(e: ScriptedEngine) -> list[str]:
+    """The system prompt of each model call."""
+    return [body["messages"][0]["content"] for body in e.bodies]
+
+
+async def test_they_stand_once_in_the_system_prompt_of_every_turn_of_every_run(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "AGENTS.md").write_text("Use tabs.\n")
+    look = {"toolCalls": [{"name": "ls", "arguments": {}}]}
+    replies = [look, {"text": "a"}, {"text": "b"}, {"text": "c"}]
+    woken: list[HookAPI] = []
+
+    async with ScriptedEngine(
+        tmp_path, replies, hooks={"instructions": instructions.setup, "waker": woken.append}
+    ) as e:
+        await e.prompt("one")
+        (tmp_path / "work" / "AGENTS.md").write_text("Use spaces.\n")
+        await e.prompt("two")
+        woken[0].send_message({"custom_type": "news", "content": "news"}, trigger_turn=True)
+        while len(e.bodies) < 4:
+            await asyncio.sleep(0.005)
+        await e.engine.wait_until_idle()
+    assert [text.count("Use tabs.") for text in systems(e)] == [1, 1, 0, 0]
+    assert [text.count("Use spaces.") for text in systems(e)] == [0, 0, 1, 1]
+    assert f"Instructions from AGENTS.md ({tmp_path / 'work' / 'AGENTS.md'}):\n\nUse tabs." in systems(e)[0]
+
+
+async def test_a_file_that_is_not_read_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "AGENTS.md").write_bytes(b"\xff\xff")
+    async with ScriptedEngine(
+        tmp_path, [{"text": "a"}, {"text": "b"}], hooks={"instructions": instructions.setup}
+    ) as e:
+        await e.prompt("one")
+        await e.prompt("two")
+    assert [(text.rpartition(": ")[2], level) for text, level, _ in e.notes] == [
+        ("not read, because it is not UTF-8 text", "warning")
+    ]
+
+
+async def test_a_hook_that_changes_the_model_is_told_of(tmp_path: Path) -> None:
+    other = MODEL.__class__(**{name: getattr(MODEL, name) for name in MODEL.__struct_fields__} | {"id": "two"})
+    woken: list[HookAPI] = []
+    async with ScriptedEngine(
+        tmp_path, [], models=(MODEL, other), hooks={"notice": model_notice.setup, "router": woken.append}
+    ) as e:
+        await e.engine.set_model(other, source="command")
+        assert e.notes == []
+        woken[0].set_model("test/one")
+        while not e.notes:
+            await asyncio.sleep(0.005)
+    assert e.notes[0][0] == "A hook changed the model from test/two to test/one (thinking off)"
+
+
+def test_the_program_reads_them(tmp_path: Path) -> None:
+    marvin = Marvin(tmp_path)
+    marvin.script({"text": "fine"})
+    (marvin.work / "AGENTS.md").write_text("Use tabs.\n")
+    (marvin.config_dir / "agents.md").write_text("Be brief.\n")
+    recording = tmp_path / "record"
+    done = marvin.run("-p", "--record", str(recording), "go")
+    assert (done.stdout, done.stderr) == ("fine\n", "")
+    text = recording.read_text()
+    assert text.index("Be brief.") < text.index("Use tabs.")
