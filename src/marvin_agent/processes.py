@@ -22,6 +22,15 @@ IDLE_READ = 0.05
 
 Sink = Callable[[bytes], None]
 
+_live: "dict[Running, frozenset[proctree.Identity]]" = {}
+"""What runs, or is being ended, with those that it was known to have started."""
+
+
+def kill_all() -> None:
+    """End at once everything that was started here and has not finished: for a program that leaves without waiting."""
+    for running, started in list(_live.items()):
+        running.kill(started)
+
 
 class CannotStart(MarvinError):
     """The program was not there, or the system refused to run it."""
@@ -126,6 +135,7 @@ class Running:
             for _, writer in ends:
                 os.close(writer)
         self = cls(popen, loop)
+        _live[self] = frozenset()
         sinks = (out,) if err is None else (out, err)
         self._pipes = [_Pipe(loop, end[0], sink, self._pipe_closed) for end, sink in zip(ends, sinks, strict=True)]
         self._watch_exit()
@@ -167,7 +177,7 @@ class Running:
 
         A second cancellation does not wait that long.
         """
-        started = proctree.family(self.pid)
+        started = _live[self] = proctree.family(self.pid)
         self._send(signal.SIGTERM, started)
         # A stopped process would not notice.
         self._send(signal.SIGCONT, started)
@@ -180,6 +190,7 @@ class Running:
         finally:
             self._send(signal.SIGKILL, started | proctree.family(self.pid))
             self._reap()
+            _live.pop(self, None)
             for pipe in self._pipes:
                 pipe.close()
 
@@ -188,9 +199,9 @@ class Running:
         while proctree.alive(self.pid, started):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
-    def kill(self) -> None:
+    def kill(self, started: frozenset[proctree.Identity] = frozenset()) -> None:
         """End it at once, with all that it started; `finish` waits for what is left of it."""
-        self._send(signal.SIGKILL, proctree.family(self.pid))
+        self._send(signal.SIGKILL, started | proctree.family(self.pid))
 
     def _send(self, number: int, started: frozenset[proctree.Identity]) -> None:
         # The number of a group that is gone may be another's by now.
@@ -233,6 +244,9 @@ class Running:
             os.close(self._watch)
             self._watch = -1
         self._exited.set_result(None)
+        if not _live.get(self):
+            # What it left in the background was meant to stay; unless it is being ended.
+            _live.pop(self, None)
         for pipe in self._pipes:
             pipe.soon_over()
         self._pipe_closed()

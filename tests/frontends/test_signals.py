@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from marvin_agent.processes import TERM_GRACE
 from program import PROGRAM, Marvin
 
 HOOK = """
@@ -129,6 +130,27 @@ def test_a_second_ctrl_c_leaves_at_once(marvin: Marvin) -> None:
             process.send_signal(signal.SIGINT)
             time.sleep(0.2)
         assert process.returncode == 130
+
+
+@pytest.mark.parametrize("leader", ["trap '' TERM", "true"], ids=["a shell that ignores TERM", "one that does not"])
+def test_a_second_ctrl_c_leaves_no_tool_alive(marvin: Marvin, leader: str) -> None:
+    stubborn = "(trap '' TERM; echo $BASHPID > pid.new; mv pid.new pid; sleep 60) & wait"
+    marvin.script({"toolCalls": [{"name": "bash", "arguments": {"command": f"{leader}; {stubborn}"}}]})
+    with marvin.start("-p", "--auto", "go") as process:
+        wait_for(marvin.work / "pid")
+        pid = int((marvin.work / "pid").read_text())
+        began = time.monotonic()
+        while process.poll() is None and time.monotonic() - began < 20:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        took = time.monotonic() - began
+    assert process.returncode == 130
+    assert took < TERM_GRACE
+    until = time.monotonic() + 10
+    while os.path.exists(f"/proc/{pid}") and time.monotonic() < until:
+        time.sleep(0.01)  # init reaps it
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 def test_an_ignored_hangup_stays_ignored(marvin: Marvin) -> None:

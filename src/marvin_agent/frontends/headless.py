@@ -21,6 +21,7 @@ from marvin_agent.frontends.result import Result
 from marvin_agent.frontends.start import start_engine
 from marvin_agent.frontends.stdin import Asked, read_asked
 from marvin_agent.places import Places
+from marvin_agent.processes import kill_all
 
 SAME_PRESS = 0.5
 """Seconds in which a second signal is taken for the first: a terminal and a wrapper may both send one."""
@@ -156,6 +157,7 @@ class Headless:
         now = time.monotonic()
         self._signals.append((number, now))
         if len(self._signals) > 2 or now - self._signals[0][1] > SAME_PRESS:
+            kill_all()
             os._exit(128 + number)
         if self._engine:
             self._engine.abort()
