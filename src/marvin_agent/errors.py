@@ -3,6 +3,7 @@
 MarvinError
 ├── UsageError              2    the command line was wrong
 ├── ConfigError            78    a configuration file was wrong: file, line, key, nearest valid name
+│   └── NoModelError       78    no model is named, and no key was found to choose one by
 ├── HookError               1    a hook is wrong or refuses to load
 │   └── RequiredHookError  78    one that must load did not
 ├── SessionError            1    a session cannot be read, written or found
@@ -67,6 +68,10 @@ class ConfigError(MarvinError):
         if len(errors) == 1:
             return errors[0]
         return cls("\n".join(error.show() for error in errors))
+
+
+class NoModelError(ConfigError):
+    """Nothing is wrong yet: a key or a model is missing."""
 
 
 class HookError(MarvinError):

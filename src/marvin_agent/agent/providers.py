@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from marvin_agent.errors import ConfigError, HookError
+from marvin_agent.errors import HookError, NoModelError
 from marvin_agent.hooks.payload import camel
 from marvin_agent.llm.auth.keys import find_credentials, key_source
 from marvin_agent.llm.auth.store import AuthFile
@@ -109,7 +109,7 @@ class Providers:
         if importlib.util.find_spec("xllamacpp"):
             self._notify("no model is named and no key was found: using the embedded model, which is tiny")
             return LOCAL
-        raise ConfigError(
+        raise NoModelError(
             "no model is named, and no key was found to choose one by",
             hint="Set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, ...), run `marvin login PROVIDER`, name a model with"
             " --model, or install the embedded one: pip install 'marvin-agent[local]'.",

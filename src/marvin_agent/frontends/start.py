@@ -50,10 +50,19 @@ def overrides(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 async def start_engine(
-    options: argparse.Namespace, places: Places, *, mode: Mode, interface: Interface, notify: Notify
+    options: argparse.Namespace,
+    places: Places,
+    *,
+    mode: Mode,
+    interface: Interface,
+    notify: Notify,
+    project: Project | None = None,
 ) -> Engine:
-    """Everything up to the first prompt. Raises MarvinError; what is worth a word goes to `notify`."""
-    project = Project(places, trust_now=options.trust_project, notify=notify)
+    """Everything up to the first prompt. Raises MarvinError; what is worth a word goes to `notify`.
+
+    `project`: what a person was asked about already, so that what runs is what he looked at.
+    """
+    project = project or Project(places, trust_now=options.trust_project, notify=notify)
     config = load(places, trusted=project.trusted, overrides=overrides(options))
     for notice in config.notices:
         notify(notice)

@@ -1,0 +1,1 @@
+"""The terminal app: what a person sees and types, over the engine's events."""

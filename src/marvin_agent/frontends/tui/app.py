@@ -1,0 +1,353 @@
+"""The terminal app: a router between the engine, the editor, the conversation and the lines around them."""
+
+import argparse
+import asyncio
+import signal
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from textual import events, on
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+
+from marvin_agent.agent import events as out
+from marvin_agent.agent.attachments import parts_of
+from marvin_agent.agent.engine import Engine
+from marvin_agent.agent.queue import Delivery, Prompt
+from marvin_agent.config import Config
+from marvin_agent.errors import MarvinError, NoModelError, UsageError
+from marvin_agent.frontends.stdin import Asked
+from marvin_agent.frontends.tui.boot import Boot
+from marvin_agent.frontends.tui.commands import CommandTable
+from marvin_agent.frontends.tui.completion import Completion, Menu
+from marvin_agent.frontends.tui.dialogs.dialog import Dialog
+from marvin_agent.frontends.tui.draft import Draft
+from marvin_agent.frontends.tui.farewell import farewell
+from marvin_agent.frontends.tui.filelist import FileList
+from marvin_agent.frontends.tui.footer import Footer
+from marvin_agent.frontends.tui.header import Header, git_branch
+from marvin_agent.frontends.tui.history import History
+from marvin_agent.frontends.tui.interface import Person
+from marvin_agent.frontends.tui.keyactions import KeyActions
+from marvin_agent.frontends.tui.keys import bindings, configured, taken
+from marvin_agent.frontends.tui.modellist import ModelList
+from marvin_agent.frontends.tui.news import News
+from marvin_agent.frontends.tui.notifier import Notifier
+from marvin_agent.frontends.tui.owncommands import OWN
+from marvin_agent.frontends.tui.prompt import PromptEditor
+from marvin_agent.frontends.tui.queueview import QueueView
+from marvin_agent.frontends.tui.shortcuts import Shortcuts
+from marvin_agent.frontends.tui.stage import AppStage
+from marvin_agent.frontends.tui.standin import ConversationView
+from marvin_agent.frontends.tui.state import State
+from marvin_agent.frontends.tui.templates import templates_in, templates_of_project
+from marvin_agent.frontends.tui.themes import use_theme
+from marvin_agent.messages import AssistantMessage
+from marvin_agent.places import Places
+
+
+class MarvinApp(App[int]):
+    """One run of the app. `live` runs it to its end; what is left to say then is `last_words` and `failure`."""
+
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "marvin"
+    CSS = """
+    Screen { layout: vertical; }
+    #widgets { height: auto; max-height: 12; padding: 0 1; }
+    Toast { max-width: 80%; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+
+    def __init__(self, options: argparse.Namespace, places: Places, asked: Asked) -> None:
+        super().__init__()
+        self.options = options
+        self.places = places
+        self.engine: Engine | None = None
+        self.config: Config | None = None
+        self.failure: MarvinError | None = None
+        """Why the program could not do its work; raised once the terminal is as it was."""
+        self.state = State()
+        self.stage = AppStage(self)
+        self.person = Person(self.stage, self._soon, places.cwd)
+        self.key_actions = KeyActions(self)
+        self.shortcuts = Shortcuts(self)
+        self.models = ModelList(places)
+        self.notifier = Notifier(self.write_terminal, lambda: not self.app_focus)
+        self.commands = CommandTable(self, OWN)
+        self.keymap: Mapping[str, str] = {}
+        self.conversation = ConversationView()
+        menu = Menu()
+        self.prompt = PromptEditor(
+            cwd=places.cwd,
+            completion=Completion(menu, FileList(places.cwd), self.commands),
+            history=History(places.config_dir),
+            draft=Draft(places.config_dir, places.project_root),
+        )
+        self._menu = menu
+        self._header = Header(self.state, places.cwd)
+        self._queue = QueueView()
+        self._footer = Footer(self.state)
+        self._news = News(self, self.conversation, self.state)
+        self._boot = Boot(options, places, self.person, self._notify)
+        self._asked = asked
+        self._early: list[tuple[Prompt, Delivery]] = []
+        self._early_keys: list[events.Key | events.Paste] | None = []
+        self._leaving = False
+
+    def compose(self) -> ComposeResult:
+        yield self._header
+        yield self.conversation
+        yield Vertical(id="widgets")
+        yield self._queue
+        yield self._menu
+        yield self.prompt
+        yield self._footer
+
+    # Life.
+
+    async def live(self) -> None:
+        """Run until the user leaves."""
+        try:
+            await self.run_async()
+        finally:
+            if self.engine and not self._leaving:
+                await self.engine.close("error")
+
+    async def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, lambda: self.call_later(self.leave, "signal"))
+        self.prompt.focus()
+        self.state.branch = git_branch(self.places.project_root)
+        self.repaint()
+        self.call_after_refresh(self._replay_keys)
+        self.run_worker(self._begin(), name="engine")
+
+    async def _begin(self) -> None:
+        """Start the engine, and try again when the user has mended what was missing."""
+        try:
+            self.config = config = await self._boot.look()
+            self._use(config)
+            engine = await self._boot.start()
+        except NoModelError as error:
+            self.state.begin("")
+            self.repaint()
+            self.tell(f"{error.show()}\n\nHere, /login stores a key and goes on.", "warning", "marvin")
+            return
+        except MarvinError as error:
+            self.failure = error
+            self.exit(error.exit_code)
+            return
+        self.engine = engine
+        await self._run(engine)
+
+    def _use(self, config: Config) -> None:
+        """Take over what the configuration says of the app."""
+        self.keymap, problems = configured(config.keybindings)
+        self.set_keymap(dict(self.keymap))
+        self.take_theme(config.theme)
+        self.commands.templates = templates_in(f"{self.places.config_dir}/commands")
+        project = self._boot.project
+        if project and project.trusted:
+            self.commands.templates |= templates_of_project(project.snapshot.files)
+        for problem in problems:
+            self._notify(problem)
+
+    async def _run(self, engine: Engine) -> None:
+        self.state.model, self.state.thinking = engine.model.ref, engine.thinking
+        self.state.context_limit = engine.model.context_window
+        self.run_worker(self._news.read(engine.outlet.subscribe()), name="news")
+        await engine.start()
+        self.state.begin("")
+        for problem in self.shortcuts.take(engine.side.shortcuts, taken(self.keymap)):
+            self._notify(problem)
+        self._say_what_was_asked()
+        early, self._early = self._early, []
+        for prompt, delivery in early:
+            engine.submit(prompt, delivery)
+        self.repaint()
+
+    def _say_what_was_asked(self) -> None:
+        """The prompt of the command line, before what was typed meanwhile."""
+        if not self._asked.text and not self._asked.attachments:
+            return
+        try:
+            text, images = parts_of(self._asked.text, self._asked.attachments, self.places.cwd)
+        except MarvinError as error:
+            self._notify(error.show())
+            return
+        self._take(Prompt(text, images), "follow_up")
+
+    async def leave(self, reason: str) -> None:
+        """End the run, tell the hooks, close the files, and leave."""
+        if self._leaving:
+            return
+        self._leaving = True
+        self.prompt.keep_draft()
+        self.state.begin("leaving")
+        self.repaint()
+        if self.engine:
+            await self.engine.close(reason)
+        if reason == "quit":
+            self.prompt.clear_text()
+        self.exit(0 if reason == "quit" else 128 + signal.SIGTERM)
+
+    def last_words(self) -> str:
+        """What is left on the normal screen: the last answer, and how to go on."""
+        return farewell(self.engine, self.conversation.last_answer) if self.engine else ""
+
+    # What the user sends.
+
+    @on(PromptEditor.Submitted)
+    def _submitted(self, event: PromptEditor.Submitted) -> None:
+        self._take(event.prompt, event.delivery)
+
+    def _take(self, prompt: Prompt, delivery: Delivery) -> None:
+        if prompt.text.startswith(("/", "!")):
+            self.run_worker(self._command(prompt, delivery), name="command")
+        else:
+            self._submit(prompt, delivery)
+
+    def _submit(self, prompt: Prompt, delivery: Delivery) -> None:
+        if self.engine and not self._leaving:
+            self.engine.submit(prompt, delivery)
+        else:
+            self._early.append((prompt, delivery))
+
+    def run_text(self, text: str) -> None:
+        """Do what a text says as if it had been typed."""
+        self._take(Prompt(text), "steer")
+
+    def send_text(self, text: str, delivery: Delivery) -> None:
+        """A prompt that a command makes."""
+        self._submit(Prompt(text), delivery)
+
+    async def _command(self, prompt: Prompt, delivery: Delivery) -> None:
+        try:
+            made = await self.commands.run(prompt.text)
+        except MarvinError as error:
+            self.tell(error.show(), "error", "marvin")
+            return
+        match made:
+            case Prompt():
+                self._submit(made, delivery)
+            case None:
+                self._submit(prompt, delivery)
+            case str() if made:
+                self.conversation.notice(out.Notice(level="success", text=made))
+
+    def running_engine(self) -> Engine:
+        """The engine. UsageError while there is none."""
+        if self.engine is None:
+            raise UsageError("marvin is still starting; try again in a moment")
+        return self.engine
+
+    # Keys.
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded and not self._lets_through(event):
+            return
+        await super().on_event(event)
+
+    def _lets_through(self, event: events.Key | events.Paste) -> bool:
+        if self._early_keys is not None:
+            self._early_keys.append(event)
+            return False
+        screen = self.screen
+        if isinstance(screen, Dialog):
+            if screen.too_early():
+                # Meant for the editor, where it would have gone a moment before.
+                typed = event.character if isinstance(event, events.Key) and event.is_printable else None
+                self.prompt.insert(typed or "")
+                return False
+            return True
+        return not (isinstance(event, events.Key) and self.shortcuts.press(event.key))
+
+    def _replay_keys(self) -> None:
+        """Nothing that was typed before the editor was there is lost."""
+        early, self._early_keys = self._early_keys or [], None
+        for event in early:
+            self.post_message(event)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        # Dialogs have the keys for themselves.
+        return action != "key" or not self.screen.is_modal
+
+    async def action_key(self, name: str) -> None:
+        await self.key_actions.do(name)
+
+    @on(PromptEditor.HelpWanted)
+    def _help_wanted(self) -> None:
+        self.key_actions.show_keys()
+
+    @on(PromptEditor.TakeBack)
+    def _take_back(self) -> None:
+        if self.engine:
+            self.prompt.put_back(self.engine.inbox.empty())
+
+    @on(PromptEditor.Problem)
+    def _problem(self, event: PromptEditor.Problem) -> None:
+        self.tell(event.text, "warning", "marvin")
+
+    # What the engine's events do to the app.
+
+    def repaint(self) -> None:
+        if engine := self.engine:
+            self.state.context_limit = engine.model.context_window
+        if self.is_mounted(self._footer):
+            self._header.paint()
+            self._footer.paint()
+
+    def show_queue(self) -> None:
+        self.prompt.has_queue = bool(self.state.queue)
+        self._queue.show(self.state.queue)
+
+    def session_changed(self, event: out.SessionChanged) -> None:
+        engine = self.running_engine()
+        if event.reason != "startup":
+            self.conversation.clear()
+        messages = engine.session.messages()
+        if messages:
+            self.conversation.load(messages)
+            for message in messages:
+                if isinstance(message, AssistantMessage):
+                    self.state.add(message)
+
+    def settled(self) -> None:
+        self.state.branch = git_branch(self.places.project_root)
+        if not self._leaving:
+            self.notifier.done("marvin is done")
+
+    def tell(self, message: str, level: out.Level, source: str) -> None:
+        self.stage.tell(message, level, source)
+
+    # For commands.
+
+    def take_theme(self, name: str) -> None:
+        for problem in use_theme(self, name, f"{self.places.config_dir}/themes"):
+            self._notify(problem)
+
+    def copy(self, text: str) -> None:
+        """To the clipboard, through the terminal."""
+        self.copy_to_clipboard(text)
+        self.tell(f"Copied {len(text):,} characters.", "info", "marvin")
+
+    async def store_key(self, provider: str, typed: str) -> str:
+        """Keep a provider's key, and begin when that was what was missing."""
+        said = self.models.store_key(provider, typed)
+        if self.engine is None:
+            self.run_worker(self._begin(), name="engine")
+        return said
+
+    def write_terminal(self, text: str) -> None:
+        if self._driver:
+            self._driver.write(text)
+
+    def _notify(self, text: str) -> None:
+        self.conversation.notice(out.Notice(level="warning", text=text))
+
+    def _soon(self, function: Any, *arguments: Any) -> None:
+        loop = self._loop
+        if loop and not loop.is_closed():
+            loop.call_soon_threadsafe(lambda: self.call_later(function, *arguments))

@@ -1,0 +1,1 @@
+"""Questions to the person, one at a time, in front of the conversation."""

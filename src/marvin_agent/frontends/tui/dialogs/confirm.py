@@ -1,0 +1,38 @@
+"""Yes or no, no being what Enter says."""
+
+from typing import Any
+
+from textual import events, on
+from textual.containers import VerticalScroll
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from marvin_agent.frontends.tui.dialogs.dialog import Dialog
+from marvin_agent.text import printable
+
+
+class ConfirmDialog(Dialog[bool]):
+    KEYS = "y yes · n no · Esc no"
+
+    def __init__(self, title: str, message: str) -> None:
+        super().__init__(title)
+        self._message = message
+
+    def parts(self) -> list[Any]:
+        text = VerticalScroll(Static(printable(self._message), markup=False), classes="text", can_focus=False)
+        text.display = bool(self._message)
+        return [text, OptionList(Option("Yes", id="yes"), Option("No", id="no"), id="list")]
+
+    def on_mount(self) -> None:
+        listing = self.query_one("#list", OptionList)
+        listing.focus()
+        listing.highlighted = 1
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key in ("y", "n"):
+            event.stop()
+            self.dismiss(event.key == "y")
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_id == "yes")

@@ -1,0 +1,73 @@
+"""What all dialogs have in common: their place, and a moment in which typing on does not answer them."""
+
+import time
+from typing import ClassVar, Generic, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from marvin_agent.text import printable
+
+T = TypeVar("T")
+GRACE = 0.4
+"""Seconds without a key before a dialog listens."""
+
+
+class Dialog(ModalScreen[T], Generic[T]):
+    """A question. Its result is None when it was cancelled."""
+
+    DEFAULT_CSS = """
+    Dialog {
+        align: center bottom; background: $background 40%;
+        &:ansi { background: transparent; }
+        & #box {
+            width: 100%; height: auto; max-height: 80%; padding: 0 1; background: $surface; border: round $warning;
+            border-title-color: $text-warning; border-title-style: bold; border-subtitle-color: $text-muted;
+            &:ansi { background: ansi_default; }
+        }
+        & OptionList { height: auto; max-height: 12; border: none; background: transparent; padding: 0; }
+        & Input { border: round $border-blurred; background: transparent; height: 3; }
+        & Input:focus { border: round $border; }
+        & .text { height: auto; max-height: 100%; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel", show=False)]
+    KEYS = "Enter answers · Esc cancels"
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+        self._last_key = time.monotonic()
+        self._listening = False
+
+    def compose(self) -> ComposeResult:
+        box = Vertical(*self.parts(), id="box")
+        box.border_title = Content(printable(self._title))
+        box.border_subtitle = Content(self.KEYS)
+        yield box
+
+    def parts(self) -> list[Static]:
+        """What stands in the box."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        self._last_key = time.monotonic()
+
+    def too_early(self) -> bool:
+        """Whether a key that comes now was meant for what was in front before. Asked once for each key."""
+        if self._listening:
+            return False
+        now = time.monotonic()
+        if now - self._last_key < GRACE:
+            # Whoever types on has not looked up yet.
+            self._last_key = now
+            return True
+        self._listening = True
+        return False
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)

@@ -1,0 +1,55 @@
+"""What a tool call will do, for whoever has to allow it: the command, or the change to the file."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from textual.content import Content
+
+from marvin_agent.files import read_regular_file
+from marvin_agent.text import printable
+from marvin_agent.tools.diff import unified
+
+MOST = 1024 * 1024
+COLOURS = {"+": "$text-success", "-": "$text-error", "@": "$text-muted"}
+
+
+def preview(question: Mapping[str, Any], cwd: str) -> Content:
+    """The call as it would run. Everything in it is foreign text."""
+    given = question.get("input")
+    arguments: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    match question.get("tool_name"):
+        case "bash" if isinstance(command := arguments.get("command"), str):
+            return Content.assemble(("$ ", "$text-muted"), printable(command))
+        case "write" if isinstance(content := arguments.get("content"), str):
+            path = str(arguments.get("path"))
+            return _diff(path, unified(_text_at(path, cwd), content, "file"))
+        case "edit" if changes := _changes(arguments):
+            path = str(arguments.get("path"))
+            return _diff(path, "".join(unified(old, new, "file") for old, new in changes))
+    shown = question.get("preview") or json.dumps(dict(arguments), ensure_ascii=False, indent=2)
+    return Content(printable(str(shown)))
+
+
+def _changes(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
+    edits = arguments.get("edits") or [arguments]
+    pairs = [(edit.get("oldText"), edit.get("newText")) for edit in edits if isinstance(edit, Mapping)]
+    return [(old, new) for old, new in pairs if isinstance(old, str) and isinstance(new, str)]
+
+
+def _text_at(path: str, cwd: str) -> str:
+    try:
+        data = read_regular_file(os.path.join(cwd, os.path.expanduser(path)), MOST)
+    except OSError:
+        return ""
+    return data.decode("utf-8", "replace")
+
+
+def _diff(path: str, diff: str) -> Content:
+    lines = [Content.styled(printable(path), "bold")]
+    shown = (line for line in diff.splitlines() if not line.startswith(("--- ", "+++ ")))
+    lines += [Content.styled(printable(line), COLOURS.get(line[:1], "")) for line in shown]
+    if len(lines) == 1:
+        lines.append(Content.styled("(nothing changes)", "$text-muted"))
+    return Content("\n").join(lines)

@@ -1,0 +1,56 @@
+"""The terminal before the app is loaded: nothing typed is lost, and something stands on the screen at once."""
+
+import os
+import sys
+import termios
+from types import TracebackType
+from typing import Any
+
+_OPEN = "\x1b[?1049h\x1b[2J\x1b[H"
+_CLOSE = "\x1b[?1049l\x1b[?25h"
+
+
+class EarlyTerminal:
+    """Takes the terminal over as the app will, and gives it back as it was, whatever happened in between."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+        self._descriptor = sys.__stdin__.fileno() if sys.__stdin__ else 0
+        self._before: list[Any] | None = None
+
+    def __enter__(self) -> "EarlyTerminal":
+        try:
+            self._before = termios.tcgetattr(self._descriptor)
+            raw = termios.tcgetattr(self._descriptor)
+        except termios.error:
+            return self
+        # Without an echo, key by key, and Enter stays Enter: what is typed waits for the app as it was typed.
+        raw[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)
+        raw[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+        raw[6][termios.VMIN], raw[6][termios.VTIME] = 1, 0
+        termios.tcsetattr(self._descriptor, termios.TCSANOW, raw)
+        self._paint()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before is None:
+            return
+        self._write(_CLOSE)
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+
+    def _paint(self) -> None:
+        """The first picture: the frame of what the app will show."""
+        try:
+            columns, rows = os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1)
+        except OSError:
+            return
+        line = "─" * columns
+        self._write(f"{_OPEN} marvin {self._version}\x1b[{rows - 3};1H{line}\x1b[{rows - 2};1H \x1b7")
+        self._write(f"\x1b[{rows - 1};1H{line}\x1b8")
+
+    def _write(self, text: str) -> None:
+        if sys.__stdout__:
+            sys.__stdout__.write(text)
+            sys.__stdout__.flush()

@@ -1,0 +1,105 @@
+"""The lines at the bottom: what goes on, how full the context is, what it cost, what hooks say."""
+
+import time
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Static
+
+from marvin_agent.frontends.tui.state import State
+from marvin_agent.text import one_line
+
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+BAR = 8
+STATUS_WIDTH = 40
+
+
+class Footer(Static):
+    DEFAULT_CSS = """
+    Footer { height: auto; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    def __init__(self, state: State) -> None:
+        super().__init__("", markup=False, id="footer")
+        self._state = state
+        self._frame = 0
+        self._ticking: Timer | None = None
+
+    def paint(self) -> None:
+        """Show the state as it is now; go on doing so while the agent works."""
+        state = self._state
+        if state.busy and self._ticking is None:
+            self._ticking = self.set_interval(0.2, self._tick)
+        elif not state.busy and self._ticking:
+            self._ticking.stop()
+            self._ticking = None
+        lines = [self._first(), *self._second()]
+        self.update(Content("\n").join(lines))
+
+    def on_resize(self) -> None:
+        self.paint()
+
+    def _tick(self) -> None:
+        self._frame += 1
+        self.paint()
+
+    @property
+    def _width(self) -> int:
+        return max((self.size.width or 80) - 2, 20)
+
+    def _first(self) -> Content:
+        state = self._state
+        right = " · ".join(self._numbers())
+        room = self._width - cell_len(right) - 1
+        if not state.busy:
+            hints = ("Enter sends · / commands · @ files · F1 keys", "/ commands · F1 keys", "F1 keys", "")
+            left = Content(next(hint for hint in hints if len(hint) <= room))
+        else:
+            seconds = int(time.monotonic() - state.since)
+            took = f" {seconds} s" if seconds else ""
+            spin = FRAMES[self._frame % len(FRAMES)]
+            stop = " · Esc stops" if room > 40 else ""
+            text = one_line(f"{state.activity}{took}{stop}", max(room - 2, 8))
+            left = Content.assemble((f"{spin} ", "$text-accent"), (text, "$foreground"))
+        gap = " " * max(self._width - left.cell_length - cell_len(right), 1)
+        return Content.assemble(left, gap, right)
+
+    def _numbers(self) -> list[str]:
+        state = self._state
+        found = []
+        if state.context_limit and state.context_tokens:
+            share = min(state.context_tokens / state.context_limit, 1.0)
+            full = round(share * BAR)
+            bar = f"{'█' * full}{'░' * (BAR - full)} " if self._width >= 70 else ""
+            found.append(f"{bar}{share:.0%} of {short(state.context_limit)}")
+        if state.tokens:
+            found.append(f"{short(state.tokens)} tokens" if self._width >= 70 else short(state.tokens))
+        if state.cost:
+            found.append(money(state.cost))
+        return found
+
+    def _second(self) -> list[Content]:
+        state = self._state
+        lines = []
+        if waits := state.waiting:
+            where = f" at {one_line(waits.place, 60)}" if waits.place else ""
+            text = f"waiting for {one_line(waits.hook, 60)} ({one_line(waits.event, 30)}){where}"
+            lines.append(Content.styled(f"{one_line(text, self._width - 16)} · F8 skips it", "$text-warning"))
+        if state.statuses:
+            texts = [one_line(text, STATUS_WIDTH) for _, text in sorted(state.statuses.items())]
+            lines.append(Content(one_line(" · ".join(texts), self._width)))
+        return lines
+
+
+def short(number: int) -> str:
+    """A number of tokens in few characters."""
+    if number < 1_000:
+        return str(number)
+    if number < 1_000_000:
+        return f"{number / 1_000:.1f}k" if number < 10_000 else f"{number // 1_000}k"
+    return f"{number / 1_000_000:.1f}M"
+
+
+def money(dollars: float) -> str:
+    return f"${dollars:.2f}" if dollars >= 0.1 else f"${dollars:.4f}"

@@ -1,0 +1,165 @@
+"""What each key of the table does."""
+
+import os
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from marvin_agent.frontends.tui.dialogs.text import ShowDialog
+from marvin_agent.frontends.tui.keys import help_lines
+from marvin_agent.llm.thinking import supported
+from marvin_agent.settings import EditorCommand
+from marvin_agent.text import printable
+
+if TYPE_CHECKING:
+    from marvin_agent.frontends.tui.app import MarvinApp
+
+TWICE = 2.0
+"""Seconds in which a second Ctrl+C leaves."""
+
+
+class KeyActions:
+    """Run by the app, in its context."""
+
+    def __init__(self, app: "MarvinApp") -> None:
+        self._app = app
+        self._pressed = float("-inf")
+
+    async def do(self, name: str) -> None:
+        """The action of a key."""
+        app = self._app
+        match name:
+            case "interrupt":
+                self.interrupt()
+            case "leave":
+                await self._clear_or_leave()
+            case "cycleModel":
+                await self._cycle_model()
+            case "cycleThinking":
+                await self._cycle_thinking()
+            case "openTool":
+                app.conversation.toggle_last_tool()
+            case "showThinking":
+                app.conversation.toggle_thinking()
+            case "editor":
+                self.external_editor()
+            case "skipHook":
+                self._skip_hook()
+            case "search":
+                app.run_text("/search")
+            case "pageUp":
+                app.conversation.scroll_page_up(animate=False)
+            case "pageDown":
+                app.conversation.scroll_page_down(animate=False)
+            case "top":
+                app.conversation.scroll_home(animate=False)
+            case "bottom":
+                app.conversation.scroll_end(animate=False)
+            case _:
+                self.show_keys()
+
+    def interrupt(self) -> None:
+        """Stop what runs; what waited in the queue goes back to the editor."""
+        engine = self._app.engine
+        if engine is None or (engine.is_idle and not engine.inbox):
+            return
+        if waited := tuple(prompt for prompt in engine.abort() if not prompt.source.startswith("hook:")):
+            self._app.prompt.put_back(waited)
+
+    async def _clear_or_leave(self) -> None:
+        app = self._app
+        if selected := app.conversation.selected_text or app.prompt.selected_text:
+            app.copy(selected)
+            app.screen.clear_selection()
+            return
+        now = time.monotonic()
+        if now - self._pressed < TWICE:
+            await app.leave("quit")
+            return
+        self._pressed = now
+        if not app.prompt.is_empty:
+            app.prompt.clear_text()
+        app.tell("Ctrl+C again leaves.", "info", "marvin")
+
+    async def _cycle_model(self) -> None:
+        engine = self._app.engine
+        if engine is None:
+            return
+        models = engine.setup.cycle
+        if len(models) < 2:
+            self._app.tell("There is one model in the list; --model a,b or /model gives others.", "info", "marvin")
+            return
+        refs = [model.ref for model in models]
+        at = (refs.index(engine.model.ref) + 1) % len(refs) if engine.model.ref in refs else 0
+        await engine.set_model(models[at], engine.setup.thinking_of(at), source="cycle")
+
+    async def _cycle_thinking(self) -> None:
+        engine = self._app.engine
+        if engine is None:
+            return
+        levels = supported(engine.model)
+        if len(levels) < 2:
+            self._app.tell(f"{engine.model.ref} has no thinking levels.", "info", "marvin")
+            return
+        at = levels.index(engine.thinking) + 1 if engine.thinking in levels else 0
+        await engine.set_thinking(levels[at % len(levels)])
+
+    def _skip_hook(self) -> None:
+        engine, waits = self._app.engine, self._app.state.waiting
+        if engine is None or waits is None:
+            return
+        dispatcher = engine.hooks.dispatcher
+        for running in dispatcher.running():
+            if running.hook.id == waits.hook and running.handler.spec.name == waits.event:
+                dispatcher.skip(running)
+
+    def show_keys(self) -> None:
+        """All keys, those of hooks among them."""
+        app = self._app
+        lines = help_lines(app.keymap, app.shortcuts())
+        width = max(len(keys) for keys, _ in lines)
+        text = Content("\n").join(
+            Content.assemble((keys.ljust(width), "bold"), "  ", printable(about)) for keys, about in lines
+        )
+        app.push_screen(ShowDialog("Keys", text))
+
+    def external_editor(self) -> None:
+        """Write the prompt in the user's own editor."""
+        app = self._app
+        command = editor_command(app.config.editor if app.config else None)
+        with tempfile.TemporaryDirectory(prefix="marvin-") as directory:
+            path = os.path.join(directory, "prompt.md")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(app.prompt.expanded())
+            try:
+                with app.suspend():
+                    code = subprocess.run([*command, path], check=False).returncode
+            except OSError as error:
+                app.tell(
+                    f"{command[0]} cannot be started: {error.strerror}. Set editor in config.json.", "error", "marvin"
+                )
+                return
+            app.refresh(layout=True)
+            if code:
+                app.tell(f"{command[0]} ended with exit code {code}; the prompt is as it was.", "warning", "marvin")
+                return
+            with open(path, encoding="utf-8", errors="replace") as file:
+                app.prompt.write(file.read().rstrip("\n"))
+
+
+def editor_command(setting: str | Sequence[str] | EditorCommand | None) -> list[str]:
+    """The words that start the user's editor."""
+    match setting:
+        case EditorCommand(command=command, args=args):
+            return [command, *args]
+        case str():
+            return shlex.split(setting)
+        case None:
+            return shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+        case words:
+            return list(words)

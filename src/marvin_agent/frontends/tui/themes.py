@@ -1,0 +1,77 @@
+"""Colours: Textual's themes, the terminal's own sixteen colours, and the user's as JSON files."""
+
+import os
+from typing import Any
+
+import msgspec
+from textual.app import App
+from textual.color import Color, ColorParseError
+from textual.theme import Theme
+
+from marvin_agent.errors import MarvinError
+from marvin_agent.jsonfile import read_json
+
+SHORT = {"ansi": "ansi-dark", "dark": "textual-dark", "light": "textual-light"}
+COLOURS = frozenset(
+    ("primary", "secondary", "warning", "error", "success", "accent", "foreground", "background", "surface", "panel")
+)
+
+
+class ThemeFile(msgspec.Struct, forbid_unknown_fields=True):
+    """What a file in `themes` says."""
+
+    primary: str
+    secondary: str | None = None
+    warning: str | None = None
+    error: str | None = None
+    success: str | None = None
+    accent: str | None = None
+    foreground: str | None = None
+    background: str | None = None
+    surface: str | None = None
+    panel: str | None = None
+    dark: bool = True
+    variables: dict[str, str] = {}
+
+
+def use_theme(app: App[Any], wanted: str, directory: str) -> list[str]:
+    """Register the user's themes and use the one that is wanted; what is wrong with them."""
+    problems = register_themes(app, directory)
+    name = following_terminal() if wanted == "auto" else SHORT.get(wanted, wanted)
+    if name in app.available_themes:
+        app.theme = name
+    else:
+        problems.append(f"there is no theme {wanted!r}; /theme shows those that there are")
+        app.theme = following_terminal()
+    return problems
+
+
+def following_terminal() -> str:
+    """Dark or light, as the terminal says it is; most say nothing and are dark."""
+    background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    return "textual-light" if background in ("7", "15") else "textual-dark"
+
+
+def register_themes(app: App[Any], directory: str) -> list[str]:
+    """Read the themes of a directory; what is wrong with them."""
+    problems = []
+    try:
+        names = sorted(name for name in os.listdir(directory) if name.endswith(".json"))
+    except OSError:
+        return []
+    for file in names:
+        try:
+            app.register_theme(read_theme(os.path.join(directory, file)))
+        except (MarvinError, msgspec.ValidationError, ColorParseError, OSError) as error:
+            problems.append(f"themes/{file}: {error.show() if isinstance(error, MarvinError) else error}")
+    return problems
+
+
+def read_theme(path: str) -> Theme:
+    """The theme in a file; its name is the file's. Raises what tells that it is none."""
+    given = msgspec.convert(read_json(path).value, ThemeFile)
+    for name in COLOURS:
+        if value := getattr(given, name):
+            Color.parse(value)
+    facts = {name: getattr(given, name) for name in given.__struct_fields__}
+    return Theme(name=os.path.splitext(os.path.basename(path))[0], **facts)
