@@ -55,6 +55,7 @@ format: $(VENV)/.ready
 bench: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.compare $(if $(PEERS),--peers "$(PEERS)") $(BENCH)
 	@$(BIN)/python -m benchmarks.session
+	@$(BIN)/python -m benchmarks.dispatch
 
 lock:
 	@$(BIN)/python scripts/lock.py

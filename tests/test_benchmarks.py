@@ -16,3 +16,10 @@ def test_the_comparison_runs_its_tasks_and_makes_a_report(tmp_path):
     for title in ("## say-10", "## tools-2", "## say-30"):
         assert title in written
     assert written.count("| marvin |") == written.count("| the floor |") == 3
+
+
+def test_the_benchmark_of_events_runs():
+    command = [sys.executable, "-m", "benchmarks.dispatch", "--rounds", "5"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "ten async handlers" in done.stdout
