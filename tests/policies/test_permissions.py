@@ -104,22 +104,22 @@ async def test_mode_auto_lets_all_run_but_what_a_rule_denies(tmp_path: Path) -> 
 
 
 async def test_mode_auto_without_rules_has_no_gate(tmp_path: Path) -> None:
-    for rules, gates in (({}, 0), ({"allow": ["bash"]}, 0), ({"deny": ["bash"]}, 1), ({"ask": ["bash"]}, 1)):
+    for rules, gates in (({}, 0), ({"allow": ["bash"]}, 0), ({"deny": ["bash"]}, 1), ({"ask": ["bash"]}, 0)):
         settings = {"builtin:permissions": {"mode": "auto", **rules}}
         async with ScriptedEngine(tmp_path, [], settings=settings) as e:
             listening = e.engine.hooks.registry.listening.get("tool.execute.before", ())
             assert len(listening) == gates
 
 
-async def test_an_ask_rule_asks_in_mode_auto_too(tmp_path: Path) -> None:
-    person = Person(YES)
-    assert await results(tmp_path, bash("touch x"), WRITE, mode="auto", ask=["bash"], engine={"interface": person}) == [
-        "ok",
-        "ok",
-    ]
-    assert [question["rule"] for question in person.questions] == ["bash"]
-    (refused,) = await results(tmp_path, bash("touch y"), mode="auto", ask=["bash(touch *)"])
-    assert "permissions.ask wants it asked about, and nobody is here to ask. The user can change that rule" in refused
+async def test_mode_auto_asks_about_nothing_but_what_a_deny_rule_may_forbid(tmp_path: Path) -> None:
+    assert await results(tmp_path, bash("touch x"), mode="auto", ask=["bash"]) == ["ok"]
+    rules = {"ask": ["bash"], "deny": ["bash(rm *)"]}
+    passed, refused, doubted = await results(
+        tmp_path, bash("touch y"), bash("rm y"), bash("$TOOL y"), mode="auto", **rules
+    )
+    assert passed == "ok"
+    assert "forbids it" in refused
+    assert "cannot be told" in doubted
 
 
 async def test_mode_plan_refuses_what_acts_even_when_a_rule_allows_it(tmp_path: Path) -> None:

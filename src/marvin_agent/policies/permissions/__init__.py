@@ -14,7 +14,7 @@ def setup(marvin: HookAPI) -> None:
     mode = settings.get("mode", "ask")
     if mode not in MODES:
         raise ConfigError(f"permissions.mode is one of {', '.join(MODES)}, not {mode!r}")
-    if mode == "auto" and not settings.get("deny") and not settings.get("ask"):
+    if mode == "auto" and not settings.get("deny"):
         return  # all runs: no call has to wait for a gate
     # Rules are checked now; without any, the gate is loaded with the first call, which many runs never make.
     ruled = any(settings.get(name) for name in ("allow", "ask", "deny"))

@@ -66,13 +66,15 @@ def judge(call: Call, mode: Mode, rules: Rules, remembered: Sequence[Rule], wher
         return Verdict("deny", None, "permission mode is plan, in which nothing runs that changes anything")
     if doubted:
         return Verdict("ask", doubted, f"it cannot be told whether the rule {doubted} in permissions.deny forbids it")
+    if mode == "auto":
+        return Verdict("allow")
     for rule in rules.ask:
         touched = subject.touched_by(rule)
         if touched == "yes":
             return Verdict("ask", rule, f"the rule {rule} in permissions.ask wants it asked about")
         if touched == "maybe":
             return Verdict("ask", rule, f"the rule {rule} in permissions.ask may be about it")
-    if not call.acts or mode == "auto" or (mode == "edits" and _edits(subject)):
+    if not call.acts or (mode == "edits" and _edits(subject)):
         return Verdict("allow")
     allow = (*rules.allow, *remembered)
     if subject.covered_by(allow):
