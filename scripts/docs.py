@@ -1,9 +1,11 @@
-"""Writes the generated part of docs/cli.md from the command line's parsers; `--check` says whether it is in step."""
+"""Writes the generated pages in docs/: the command line, the hooks. `--check` says whether they are in step."""
 
 import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import hook_docs
 
 from marvin_agent.frontends.cli import COMMANDS, parser, whole_parser
 
@@ -59,14 +61,14 @@ def words(action: argparse.Action) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    text = PAGE.read_text()
-    wanted = page(text)
-    if arguments == ["--check"]:
-        if text != wanted:
-            print("docs/cli.md is not in step with the command line: run scripts/docs.py", file=sys.stderr)
-        return int(text != wanted)
-    PAGE.write_text(wanted)
-    return 0
+    wanted = {PAGE: page(PAGE.read_text()), **hook_docs.pages()}
+    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        if arguments == ["--check"]:
+            print(f"{path.name} in docs is not in step with the source: run scripts/docs.py", file=sys.stderr)
+        else:
+            path.write_text(wanted[path])
+    return int(bool(stale) and arguments == ["--check"])
 
 
 if __name__ == "__main__":

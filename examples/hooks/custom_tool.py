@@ -16,7 +16,7 @@ WIDEST = 200
 def setup(marvin: HookAPI) -> None:
     """Register the tool."""
 
-    @marvin.tool
+    @marvin.tool(acts=False)  # it only looks: nobody is asked before it runs
     def sqlite(ctx: Context, database: str, query: str, limit: int = 50) -> str:
         """Run a SQL query on a SQLite file, read-only. Without knowing the tables, query sqlite_master first.
 

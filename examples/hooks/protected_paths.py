@@ -43,8 +43,7 @@ def setup(marvin: HookAPI) -> None:
     patterns = marvin.settings.get("paths", PATHS)
 
     def refusal(path: str, ctx: Context) -> ToolBeforeResult | None:
-        full = os.path.join(ctx.cwd, os.path.expanduser(path))
-        if pattern := protecting(full, ctx.project_root, patterns):
+        if pattern := protecting(ctx.resolve(path), ctx.project_root, patterns):
             return ToolBeforeResult(block=True, reason=f"{path} is protected by the rule {pattern!r}: leave it alone")
         return None
 

@@ -26,6 +26,7 @@ class Bus:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def on(self, channel: str, handler: Callable[[Any], Any]) -> Callable[[], None]:
+        """Listen to a channel; gives back the function to stop listening."""
         listeners = self._listeners.setdefault(channel, [])
         listeners.append(handler)
         return lambda: listeners.remove(handler) if handler in listeners else None
@@ -35,6 +36,7 @@ class Bus:
         self._listeners.clear()
 
     def emit(self, channel: str, data: Any = None) -> None:
+        """Send data to those who listen to a channel."""
         for handler in tuple(self._listeners.get(channel, ())):
             self._loop.post(self._deliver, handler, data)
 
@@ -155,17 +157,21 @@ class HookAPI:
         self._engine.submit(text, tuple(attachments or ()), None, self.id)
 
     def send_user_message(self, text: str, deliver_as: str | None = None) -> None:
+        """A user message, given to the agent at the next step (`steer`) or when it would stop (`follow_up`)."""
         if deliver_as not in (None, "steer", "follow_up"):
             raise HookError(f"deliver_as is 'steer' or 'follow_up', not {deliver_as!r}")
         self._engine.submit(text, (), deliver_as, self.id)
 
     def steer(self, text: str) -> None:
+        """A user message for the next step of a run."""
         self.send_user_message(text, "steer")
 
     def follow_up(self, text: str) -> None:
+        """A user message for when the agent would stop."""
         self.send_user_message(text, "follow_up")
 
     def is_idle(self) -> bool:
+        """Whether no run is under way."""
         return self._engine.is_idle()
 
     def send_message(
@@ -179,6 +185,7 @@ class HookAPI:
         self._engine.append_entry(custom_type, data)
 
     def register_message_renderer(self, custom_type: str, renderer: Any) -> None:
+        """How messages of a type look: `renderer(message, expanded, theme)`. The first for a type wins."""
         self._engine.register_renderer(custom_type, renderer, self.id)
 
     def command(self, name: str, description: str = "", complete: Any = None) -> Callable[[F], F]:
@@ -191,6 +198,7 @@ class HookAPI:
         return decorate
 
     def register_command(self, name: str, *, handler: Any, description: str = "", complete: Any = None) -> None:
+        """A slash command; `handler(args, ctx)`, and `complete(prefix)` gives a list of texts."""
         self._engine.register_command(name, description, handler, complete, self.id)
 
     def tool(
@@ -212,22 +220,28 @@ class HookAPI:
         self._engine.register_tool(tool, replaces, self.id)
 
     def register_shortcut(self, key: str, handler: Any) -> None:
+        """A key of the full screen; `handler(ctx)`."""
         self._engine.register_shortcut(key, handler, self.id)
 
     def register_flag(self, name: str, type: type = bool, default: Any = None) -> None:  # noqa: A002
+        """An option of the command line, `--name`: of type bool, str, int or float."""
         self._engine.register_flag(name, type, default, self.id)
 
     def flag(self, name: str) -> Any:
+        """The value of a flag that this hook registered."""
         return self._engine.flag(name)
 
     def register_provider(self, name: str, **settings: Any) -> None:
+        """A provider: `base_url`, `api` (openai-completions unless given), `api_key`, `headers`, `models`."""
         self._engine.register_provider(name, settings, self.id)
 
     def set_model(self, model: Any) -> None:
+        """Go on with another model from the next turn on: `provider/id`, or `{provider, id}`."""
         self._engine.set_model(model, self.id)
 
     @property
     def thinking_level(self) -> str:
+        """off, minimal, low, medium, high or xhigh. Can be set."""
         return self._engine.thinking_level
 
     @thinking_level.setter
@@ -236,6 +250,7 @@ class HookAPI:
 
     @property
     def active_tools(self) -> tuple[str, ...]:
+        """The names of the tools that the model has. Can be set."""
         return self._engine.active_tools
 
     @active_tools.setter

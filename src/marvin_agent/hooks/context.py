@@ -83,22 +83,28 @@ class Ui(_Part):
         self._alive().interface.notify(str(message), level, self._hook)
 
     def set_status(self, key: str, text: str | None) -> None:
+        """A text in the footer, under a key; None takes it away."""
         self._alive().interface.set_status(f"{self._hook}:{key}", text)
 
     def set_widget(self, key: str, content: Any) -> None:
+        """Lines, or a widget, above the editor, under a key; None takes them away."""
         self._alive().interface.set_widget(f"{self._hook}:{key}", content)
 
     def set_title(self, title: str) -> None:
+        """The title of the terminal."""
         self._alive().interface.set_title(title)
 
     def set_editor_text(self, text: str) -> None:
+        """Put a text into the editor, in place of what is there."""
         self._alive().interface.set_editor_text(text)
 
     def get_editor_text(self) -> str:
+        """What is in the editor; empty where there is none."""
         return self._alive().interface.get_editor_text()
 
     @property
     def theme(self) -> Any:
+        """The colours in use."""
         return self._alive().interface.theme
 
 
@@ -106,6 +112,7 @@ class SessionControl(_Part):
     """`ctx.session`: what can be done to the session."""
 
     def toast(self, title: str, message: str, variant: str = "info") -> None:
+        """Tell the person something, with a title: info, success, warning or error."""
         self._alive().interface.notify(f"{title}: {message}" if message else title, variant, self._hook)
 
     def token_usage(self) -> Any:
@@ -113,6 +120,7 @@ class SessionControl(_Part):
         return self._alive().token_usage()
 
     def context_limit(self) -> int | None:
+        """How many tokens the model can take; None when unknown."""
         return self._alive().context_limit()
 
     @awaited
@@ -122,6 +130,7 @@ class SessionControl(_Part):
 
     @awaited
     async def wait_for_idle(self) -> None:
+        """Wait until nothing is going on. Raises inside a run: it would wait for itself."""
         if self._inside_a_run():
             raise HookError(
                 "wait_for_idle inside a run would wait for itself; use it in a command or a background task"
@@ -135,22 +144,27 @@ class SessionControl(_Part):
 
     @awaited
     async def new_session(self, parent: str | None = None, setup: Any = None) -> dict[str, Any]:
+        """Begin a new session. `setup(session)` may write into it: `append_message`, `append_entry`."""
         return await self._change("new_session", parent=parent, setup=setup)
 
     @awaited
     async def switch(self, path: str) -> dict[str, Any]:
+        """Go on with another session, by its file."""
         return await self._change("switch", path=path)
 
     @awaited
     async def branch(self, entry_id: str) -> dict[str, Any]:
+        """Go on from an earlier entry, in a file of its own."""
         return await self._change("branch", entry_id=entry_id)
 
     @awaited
     async def navigate(self, entry_id: str, summarize: bool = False) -> dict[str, Any]:
+        """Go to another place in the session's tree."""
         return await self._change("navigate", entry_id=entry_id, summarize=summarize)
 
     @awaited
     async def reload(self) -> dict[str, Any]:
+        """Load the hooks again."""
         return await self._change("reload")
 
     def _inside_a_run(self) -> bool:
@@ -171,34 +185,42 @@ class Context(_Part):
 
     @property
     def cwd(self) -> str:
+        """Where tools work."""
         return self._engine.cwd
 
     @property
     def config_dir(self) -> str:
+        """Where marvin's files are."""
         return self._engine.config_dir
 
     @property
     def project_root(self) -> str:
+        """The directory with `.marvin` or `.git`, from the working directory upwards."""
         return self._engine.project_root
 
     @property
     def session_id(self) -> str:
+        """The session's id."""
         return self._engine.session_id
 
     @property
     def session_path(self) -> str | None:
+        """The session's file; None with `--no-session`."""
         return self._engine.session_path
 
     @property
     def sessions(self) -> Any:
+        """The session and its siblings, to look at."""
         return self._engine.sessions
 
     @property
     def model(self) -> Any:
+        """The model in use: `provider`, `id`, `context_window`, ..."""
         return self._engine.model
 
     @property
     def mode(self) -> Mode:
+        """`tui`, `print`, `json`, `rpc`, `acp` or `library`."""
         return self._engine.mode
 
     @property
@@ -225,21 +247,27 @@ class Context(_Part):
         return self._engine.resolve_path(path)
 
     def is_idle(self) -> bool:
+        """Whether no run is under way."""
         return self._engine.is_idle()
 
     def context_usage(self) -> Any:
+        """How full the context is: `{tokens, context_window, percent}`."""
         return self._engine.context_usage()
 
     def abort(self) -> None:
+        """Interrupt the run."""
         self._alive().abort()
 
     def steer(self, text: str) -> None:
+        """A user message for the next step of the run."""
         self._alive().submit(text, (), "steer", self._hook)
 
     def follow_up(self, text: str) -> None:
+        """A user message for when the agent would stop."""
         self._alive().submit(text, (), "follow_up", self._hook)
 
     def send_user_message(self, text: str, deliver_as: str | None = None) -> None:
+        """A user message, given at the next step (`steer`) or when the agent would stop (`follow_up`)."""
         self._alive().submit(text, (), deliver_as, self._hook)
 
     @awaited
@@ -275,6 +303,7 @@ class ToolCallContext(Context):
 
     @property
     def call_id(self) -> str:
+        """The id of the tool call."""
         return str(self._call.call_id) if self._call else ""
 
     def update(self, text: str) -> None:

@@ -70,6 +70,7 @@ class SessionReader:
 
     @property
     def session_id(self) -> str:
+        """The session's id."""
         return self._current().id
 
     @property
@@ -79,6 +80,7 @@ class SessionReader:
 
     @property
     def leaf_id(self) -> str | None:
+        """The entry that the conversation goes on from."""
         return self._current().leaf_id
 
     def entries(self) -> tuple[Entry, ...]:
@@ -94,6 +96,7 @@ class SessionReader:
         return tree(self.entries())
 
     def get(self, entry_id: str) -> Entry | None:
+        """An entry by its id."""
         return self._current().get(entry_id)
 
     def list(self) -> "list[SessionInfo]":
