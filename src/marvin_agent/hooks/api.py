@@ -201,6 +201,12 @@ class HookAPI:
         """A slash command; `handler(args, ctx)`, and `complete(prefix)` gives a list of texts."""
         self._engine.register_command(name, description, handler, complete, self.id)
 
+    @overload
+    def tool(self, function: F) -> F: ...
+
+    @overload
+    def tool(self, *, name: str | None = None, replaces: str | None = None, acts: bool = True) -> Callable[[F], F]: ...
+
     def tool(
         self, function: Any = None, *, name: str | None = None, replaces: str | None = None, acts: bool = True
     ) -> Any:
