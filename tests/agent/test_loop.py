@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec import UNSET
 
@@ -151,6 +152,17 @@ async def test_a_passing_failure_is_retried_visibly_and_its_partial_text_withdra
         assert e.of(out.MessageWithdrawn)
         stored = [m for m in e.engine.session.messages() if isinstance(m, AssistantMessage)]
     assert [m.text for m in stored] == ["whole"]
+
+
+async def test_what_failed_attempts_cost_is_counted(tmp_path: Path) -> None:
+    used = {"input": 10, "output": 2}
+    replies = [{"text": "a b", "usage": used, "fault": "noEnd"}, {"text": "right", "usage": used}]
+    model = msgspec.structs.replace(MODEL, api="anthropic-messages")
+    async with ScriptedEngine(tmp_path, replies, models=[model]) as e:
+        summary = await e.prompt("hi")
+        assert summary.answer and summary.answer.usage and summary.answer.usage.total_tokens == 12
+        assert summary.usage and summary.usage.input == 20
+        assert e.engine.spent == summary.usage
 
 
 async def test_a_failure_that_stays_ends_the_run_with_the_error(tmp_path: Path) -> None:

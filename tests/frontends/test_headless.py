@@ -229,6 +229,29 @@ def test_max_cost_ends_the_run(marvin: Marvin) -> None:
     assert done.json["cost"] == pytest.approx(3.0)
 
 
+COMPLETES = """
+def setup(marvin):
+    @marvin.on("turn.end")
+    async def judge(event, ctx):
+        await ctx.session.complete("You judge.", "Is it good?")
+"""
+
+
+def test_what_hooks_ask_the_model_is_counted_and_capped(marvin: Marvin) -> None:
+    (marvin.work / "judge.py").write_text(COMPLETES)
+    used = {"input": 1, "output": 0}
+    cost = {"input": 1_000_000, "output": 0}
+    judged = {"text": "Yes.", "match": "Is it good", "usage": used, "repeat": True}
+    marvin.script(judged, {"toolCalls": [READ], "usage": used}, {"text": "Done.", "usage": used}, cost=cost)
+    done = marvin.run("--headless", "--hook", "judge.py", "go")
+    assert (done.code, done.json["cost"], done.json["turns"]) == (0, 4.0, 2), done.stdout
+    marvin.script(judged, {"toolCalls": [READ], "usage": used, "repeat": True}, cost=cost)
+    done = marvin.run("--headless", "--hook", "judge.py", "--max-cost", "3", "go")
+    assert (done.code, done.json["cost"], done.json["turns"]) == (1, 3.0, 2)
+    assert "--max-cost" in done.json["error"]
+    assert any("judge" in issue["message"] for issue in done.json["validationIssues"])
+
+
 def test_the_tools_are_those_that_were_asked_for(marvin: Marvin) -> None:
     marvin.script({"toolCalls": [READ]}, {"text": "There is none.", "match": "no tool"})
     assert marvin.run("-p", "--no-tools", "go").stdout == "There is none.\n"

@@ -51,6 +51,21 @@ def test_compact_puts_a_summary_in_place(marvin: Marvin) -> None:
     assert len(marvin.sessions) == 1
 
 
+def test_what_a_compaction_costs_is_told(marvin: Marvin) -> None:
+    price = {"input": 1_000_000, "output": 0}
+    marvin.script({"text": "one"}, cost=price)
+    marvin.run("-p", "hi")
+    marvin.script({"text": "The summary.", "usage": {"input": 7, "output": 2}}, cost=price)
+    done = marvin.run("--headless", "-c", "/compact").json
+    assert (done["cost"], done["usage"]["totalTokens"]) == (7.0, 9)
+    marvin.script({"text": "two"}, cost=price)
+    marvin.run("-p", "-c", "go on")
+    marvin.script({"text": "Sum.", "usage": {"input": 3, "output": 2}}, cost=price)
+    lines = marvin.run("--output", "stream-json", "-c", "/compact").lines
+    (end,) = [line for line in lines if line["type"] == "compaction.end"]
+    assert (end["summary"], end["usage"]["cost"]["total"]) == ("Sum.", 3.0)
+
+
 def test_compact_with_nothing_to_compact_fails_in_every_output(marvin: Marvin) -> None:
     marvin.script({"text": "never"})
     done = marvin.run("-p", "/compact")

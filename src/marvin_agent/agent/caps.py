@@ -52,6 +52,11 @@ def check_limits(limits: Limits, turns: int, usage: Usage | None) -> None:
         raise LimitReached(
             f"Stopped after {turns} turns, as --max-turns says.", hint="Continue with `marvin -c`, or allow more turns."
         )
+    check_cost(limits, usage)
+
+
+def check_cost(limits: Limits, usage: Usage | None) -> None:
+    """Raise LimitReached before a model call that the user does not pay for."""
     if limits.max_cost is not None and usage and usage.cost.total >= limits.max_cost:
         raise LimitReached(
             f"Stopped at ${usage.cost.total:.4f}, as --max-cost ${limits.max_cost:g} says.",

@@ -18,6 +18,7 @@ from marvin_agent.messages import (
     Text,
     ToolCall,
     ToolResultMessage,
+    Usage,
     UserMessage,
     text_of,
 )
@@ -46,6 +47,8 @@ class Compacted(NamedTuple):
     summary: str
     entry_id: str
     from_hook: bool
+    usage: Usage | None = None
+    """What the model used for it."""
 
 
 class Plan(NamedTuple):
@@ -114,7 +117,8 @@ class Compactor:
         if not answer.text.strip():
             raise Refused(f"The model gave no summary (it stopped with {answer.stop_reason}); nothing was compacted.")
         own = {"summary": answer.text, "preserve_data": preserve}
-        return await self._store(session, plan, own, tokens_before, reason, from_hook=False)
+        done = await self._store(session, plan, own, tokens_before, reason, from_hook=False)
+        return done._replace(usage=answer.usage)
 
     async def _extras(
         self, session: Session, plan: Plan, before: Any, origin: str

@@ -77,7 +77,7 @@ class Conversation:
         except MarvinError as error:
             self._outlet.emit(out.CompactionEnded(summary=None, error=error.show()))
             raise
-        self._outlet.emit(out.CompactionEnded(summary=done.summary, from_hook=done.from_hook))
+        self._outlet.emit(out.CompactionEnded(summary=done.summary, from_hook=done.from_hook, usage=done.usage))
         return done
 
     async def clear(self) -> None:

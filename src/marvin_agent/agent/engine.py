@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncGenerator
 
 from marvin_agent.agent import events as out
-from marvin_agent.agent.caps import Caps
+from marvin_agent.agent.caps import Caps, check_cost
 from marvin_agent.agent.compaction import Compacted, Compactor
 from marvin_agent.agent.conversation import Conversation
 from marvin_agent.agent.errands import Errands
@@ -18,6 +18,7 @@ from marvin_agent.agent.prompt import system_prompt
 from marvin_agent.agent.queue import Delivery, Inbox, Prompt
 from marvin_agent.agent.request import Caller
 from marvin_agent.agent.setup import Setup
+from marvin_agent.agent.usage import add
 from marvin_agent.agent.watcher import HookNews
 from marvin_agent.errors import Refused
 from marvin_agent.hooks import events as h
@@ -27,7 +28,7 @@ from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.system import Choice, HookSystem
 from marvin_agent.hooks.trace import Trace
 from marvin_agent.llm.values import Model, ThinkingLevel, ToolSpec
-from marvin_agent.messages import Message
+from marvin_agent.messages import Message, Usage
 from marvin_agent.session.last import last_thinking
 from marvin_agent.session.layout import files_directory
 from marvin_agent.session.store import Session
@@ -73,6 +74,8 @@ class Engine:
         compactor = Compactor(self.another_caller(), self.points)
         self.conversation = Conversation(setup, self.points, self.outlet, compactor, lambda: self._run is not None)
         self.errands = Errands(self.outlet, self.side.change)
+        self.spent: Usage | None = None
+        """What all model calls of this engine have used, those of hooks and compactions and failed attempts too."""
         self.last: Summary | None = None
         """What came of the latest run."""
         self._run: Run | None = None
@@ -120,7 +123,17 @@ class Engine:
     def another_caller(self) -> Caller:
         """Calls models beside the run: for compaction and hooks."""
         pin = self.hooks.dispatcher.pin
-        return Caller(self.setup.models, self.points, self.outlet, self.setup.retry, pin, self._clamped)
+        return Caller(self.setup.models, self.points, self.outlet, self.setup.retry, pin, self._clamped, self._spend)
+
+    def _spend(self, usage: Usage | None) -> None:
+        self.spent = add(self.spent, usage)
+        if run := self._run:
+            run.summary.usage = add(run.summary.usage, usage)
+
+    def check_cost(self) -> None:
+        """Raise LimitReached when the run that is under way has cost what the user allows."""
+        if self._run:
+            check_cost(self.setup.limits, self._run.summary.usage)
 
     # Life.
 

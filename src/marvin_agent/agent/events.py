@@ -96,10 +96,11 @@ class CompactionEnded(Value, tag="compaction.end"):
     summary: str | None
     error: str | None = None
     from_hook: bool = False
+    usage: Usage | None = None
 
 
 class AgentEnded(Value, tag="agent.end"):
-    """A run is over. `usage` is the whole run's."""
+    """A run is over. `usage` is the whole run's, with what hooks used meanwhile and attempts that failed."""
 
     stop_reason: str
     error: str | None = None

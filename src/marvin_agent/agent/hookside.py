@@ -273,6 +273,7 @@ class HookSide:
     async def complete(self, system_prompt: str, text: str, hook: str) -> Completion:
         engine = self._engine
         engine.caps.hook_call(hook)
+        engine.check_cost()
         ask = Ask(
             model=engine.model,
             thinking=engine.thinking,

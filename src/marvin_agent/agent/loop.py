@@ -13,7 +13,7 @@ from marvin_agent.agent.points import Points
 from marvin_agent.agent.queue import Inbox, Prompt
 from marvin_agent.agent.request import Ask, Caller
 from marvin_agent.agent.stopper import Stopper
-from marvin_agent.agent.usage import add, tokens
+from marvin_agent.agent.usage import tokens
 from marvin_agent.errors import Aborted, InternalError, MarvinError, ProviderError, Refused
 from marvin_agent.hooks import events as h
 from marvin_agent.hooks.forms import accept
@@ -53,6 +53,7 @@ class Summary:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.usage: Usage | None = None
+        """Of all model calls since the run began; the engine adds them up."""
         self.turns = 0
         self.tool_calls = 0
         self.stop_reason = "stop"
@@ -196,7 +197,6 @@ class Run:
         self._outlet.emit(out.TurnStarted(turn_index=index))
         message = await self.stopper.step(self._call())
         self.summary.turns += 1
-        self.summary.usage = add(self.summary.usage, message.usage)
         self.summary.answer = message
         self._store(message, (), began=True)
         results = await self._tools(message)
@@ -299,7 +299,6 @@ class Run:
     def _keep_partial(self, stop_reason: StopReason, text: str | None) -> None:
         partial = self._caller.take_partial(stop_reason, text)
         if partial and partial.content:
-            self.summary.usage = add(self.summary.usage, partial.usage)
             try:
                 self._store(partial, (), began=True)
             except MarvinError as error:

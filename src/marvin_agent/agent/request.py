@@ -32,7 +32,7 @@ from marvin_agent.llm.values import (
     ThinkingLevel,
     ToolSpec,
 )
-from marvin_agent.messages import AssistantMessage, Message, StopReason
+from marvin_agent.messages import AssistantMessage, Message, StopReason, Usage
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
@@ -85,6 +85,7 @@ class Caller:
         policy: RetryPolicy,
         routed: Callable[[str, type[Event]], None],
         notice: Callable[[str], None],
+        spent: Callable[[Usage | None], None],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._models = models
@@ -94,6 +95,7 @@ class Caller:
         self._routed = routed
         self._sleep = sleep
         self._notice = notice
+        self._spent = spent
         self._live: ModelCall | None = None
 
     def take_partial(self, stop_reason: StopReason, error: str | None = None) -> AssistantMessage | None:
@@ -107,6 +109,7 @@ class Caller:
         attempt = 0
         while True:
             attempt += 1
+            self._live = call
             try:
                 message = await self._attempt(call, ask)
             except ProviderError as error:
@@ -123,8 +126,14 @@ class Caller:
                 return message
 
     async def _attempt(self, call: ModelCall, ask: Ask) -> AssistantMessage:
-        self._live = call
-        outlet, points, visible = self._outlet, self._points, ask.visible
+        try:
+            return await self._hear(call, visible=ask.visible)
+        finally:
+            # An attempt that failed or was given up is paid for too.
+            self._spent(call.used)
+
+    async def _hear(self, call: ModelCall, *, visible: bool) -> AssistantMessage:
+        outlet, points = self._outlet, self._points
         updates = points.heard(h.MessageUpdate)
         shown = visible and outlet.wants_deltas
         async for event in call.events(deltas=shown or updates):

@@ -130,6 +130,7 @@ class Headless:
                     self._engine.abort()
 
     def _know(self, engine: Engine) -> None:
+        self._result.usage = engine.spent
         self._result.provider, self._result.model = engine.model.provider, engine.model.id
         self._result.session_id = engine.session.id
         self._result.session_path = engine.session.path if engine.session.entries else None

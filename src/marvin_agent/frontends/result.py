@@ -1,7 +1,6 @@
 """What came of a headless run, gathered from its events."""
 
 from marvin_agent.agent import events as out
-from marvin_agent.agent.usage import add
 from marvin_agent.errors import Aborted, MarvinError
 from marvin_agent.messages import AssistantMessage, Usage
 
@@ -32,7 +31,6 @@ class Result:
             case out.AgentEnded():
                 self.turns += event.turns
                 self.tool_calls += event.tool_calls
-                self.usage = add(self.usage, event.usage)
                 self.stop_reason = event.stop_reason
             case out.Notice(level=level, text=text, source=source):
                 self.issue(level, text if source == "marvin" else f"{source}: {text}")

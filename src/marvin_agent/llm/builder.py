@@ -161,6 +161,11 @@ class Builder:
         deltas, self._held = self._held, []
         return deltas
 
+    @property
+    def used(self) -> Usage | None:
+        """Tokens as reported so far, with their cost; None when nothing was reported."""
+        return None if self._tokens is None else _usage(self._tokens, self._model.cost)
+
     def message(self, stop_reason: StopReason | None = None, error_message: str | None = None) -> AssistantMessage:
         """The message as it is now. Before the end it leaves out tool calls whose arguments are not whole, so that it
         can be stored and sent again."""
@@ -170,7 +175,7 @@ class Builder:
             api=self._model.api,
             provider=self._model.provider,
             model=self._model.id,
-            usage=_usage(self._tokens, self._model.cost) if self._tokens is not None else None,
+            usage=self.used,
             stop_reason=stop_reason or self._reason(parts),
             error_message=UNSET if error_message is None else clean(error_message),
             request_id=UNSET if self.request_id is None else clean(self.request_id),

@@ -11,7 +11,7 @@ from marvin_agent.llm.sse import EventStream
 from marvin_agent.llm.transport import Response, Transport
 from marvin_agent.llm.values import Credentials, Finished, Request, Responded, ServerSentEvent, StreamEvent
 from marvin_agent.llm.wire import wire_for
-from marvin_agent.messages import AssistantMessage, StopReason, clean_value
+from marvin_agent.messages import AssistantMessage, StopReason, Usage, clean_value
 
 _ERROR_BODY_LIMIT = 64 * 1024
 _REQUEST_ID_HEADERS = ("request-id", "x-request-id", "x-amzn-requestid", "cf-ray")
@@ -56,6 +56,11 @@ class ModelCall:
     def partial(self, stop_reason: StopReason, error_message: str | None = None) -> AssistantMessage:
         """What came so far, as a message that can be kept: for calls that were aborted or failed."""
         return self._builder.message(stop_reason, error_message)
+
+    @property
+    def used(self) -> Usage | None:
+        """What the provider reported so far; it is paid for also when the call fails."""
+        return self._builder.used
 
     async def _refusal(self, response: Response) -> ProviderError:
         body = bytearray()
