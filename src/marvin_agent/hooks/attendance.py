@@ -48,7 +48,7 @@ class Attendance:
 
     async def attend(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine function on the hook loop. Raises LoopLost."""
-        work = asyncio.ensure_future(self._loop.call(function))
+        work = self._loop.submit(function)
         try:
             while True:
                 done, _ = await asyncio.wait({work}, timeout=PATIENCE)

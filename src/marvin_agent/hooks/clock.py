@@ -14,8 +14,8 @@ class Clock:
         self._used = 0.0
         self._since = time.monotonic()
         self._standing = 0
-        self._moves = asyncio.Event()
-        self._moves.set()
+        self._moves: asyncio.Event | None = None
+        """Set when time passes again; made when it first stands still, which few handlers make it do."""
 
     @property
     def used(self) -> float:
@@ -26,7 +26,7 @@ class Clock:
         """No time passes inside."""
         if not self._standing:
             self._used = self.used
-            self._moves.clear()
+            self._moves = asyncio.Event()
         self._standing += 1
         try:
             yield
@@ -34,14 +34,15 @@ class Clock:
             self._standing -= 1
             if not self._standing:
                 self._since = time.monotonic()
-                self._moves.set()
+                if self._moves:
+                    self._moves.set()
 
     async def outlasts(self, task: "asyncio.Task[object]") -> bool:
         """Wait for the task; False when the limit was reached first."""
         while not task.done():
             if self.limit is None:
                 await asyncio.wait({task})
-            elif self._standing:
+            elif self._standing and self._moves:
                 resumed = asyncio.ensure_future(self._moves.wait())
                 await asyncio.wait({task, resumed}, return_when=asyncio.FIRST_COMPLETED)
                 resumed.cancel()

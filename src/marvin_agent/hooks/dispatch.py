@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from marvin_agent.hooks import forms
 from marvin_agent.hooks.attendance import Attendance, LoopLost
 from marvin_agent.hooks.clock import Clock
+from marvin_agent.hooks.eager import Begun, begin_task, take_first_step
 from marvin_agent.hooks.loop import HookLoop, owner
 from marvin_agent.hooks.merge import Check, merge
 from marvin_agent.hooks.outcome import Change, Failure, Outcome, Record, Refusal, Verdict
@@ -258,19 +259,22 @@ class Dispatcher:
 
     async def _call(self, running: Running) -> Any:
         """What the handler returns; its deadline raises TimeoutError, cancelling the run cancels it."""
+        loop = asyncio.get_running_loop()
         token = owner.set(running.hook)
         try:
-            running.task = task = asyncio.ensure_future(self._invoke(running))
+            begun, task, context = begin_task(self._invoke(running), loop)
         finally:
             owner.reset(token)
+        running.task = task
         self._active.add(running)
         try:
+            take_first_step(begun, task, context, loop)
+            if begun.over:
+                return _result_of(begun, running)
             if not await running.clock.outlasts(task):
                 await self._give_up(running)
                 raise TimeoutError(f"no answer within {_seconds(running.clock.limit)}")
-            if task.cancelled():
-                raise TimeoutError("skipped by the user") if running.skipped else RuntimeError("it was cancelled")
-            return task.result()
+            return _result_of(task, running)
         except asyncio.CancelledError:
             task.cancel()
             await asyncio.wait({task}, timeout=GRACE)
@@ -362,6 +366,14 @@ def _joined(last: Event, event: Event) -> bool:
     vars(last)["delta"] = {**a, "text": a["text"] + b["text"]}
     vars(last)["message"] = vars(event)["message"]
     return True
+
+
+def _result_of(ended: "asyncio.Task[T] | Begun[T]", running: Running) -> T:
+    """What a handler returned; that it was cancelled is an error of its own, and not the cancellation of the run."""
+    try:
+        return ended.result()
+    except asyncio.CancelledError:
+        raise (TimeoutError("skipped by the user") if running.skipped else RuntimeError("it was cancelled")) from None
 
 
 def describe(error: BaseException) -> str:

@@ -76,8 +76,13 @@ class Lazy:
         self.make = make
 
 
+_SHARED = frozenset({str, int, float, bool, type(None)})
+
+
 def fresh(value: Any) -> Any:
     """A copy that may be changed without anybody else noticing; frozen values are shared."""
+    if type(value) in _SHARED:
+        return value  # nearly all values: each handler of each event gets a copy
     if isinstance(value, dict):
         return {key: fresh(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -114,18 +114,26 @@ class HookLoop:
 
         Cancelling the caller cancels the coroutine and does not wait for it.
         """
+        if asyncio.get_running_loop() is self.loop:
+            return await function()
+        return await self.submit(function)
+
+    def submit(self, function: Callable[[], Coroutine[Any, Any, T]]) -> "asyncio.Future[T]":
+        """Begin what `call` waits for; cancelling the future, which is of the caller's loop, cancels the coroutine."""
         here = asyncio.get_running_loop()
         if here is self.loop:
-            return await function()
+            return here.create_task(function())
         answer: asyncio.Future[T] = here.create_future()
         job = _Job(here, answer)
         if not self.post(job.start, self.loop, function):
             raise RuntimeError("the hook loop has stopped")
-        try:
-            return await answer
-        except asyncio.CancelledError:
-            self.post(job.cancel)
-            raise
+
+        def given_up(answer: "asyncio.Future[T]") -> None:
+            if answer.cancelled():
+                self.post(job.cancel)
+
+        answer.add_done_callback(given_up)
+        return answer
 
     async def in_thread(self, function: Callable[[], T], began: Callable[[int | None], None]) -> T:
         """Run a plain function in a worker thread; `began` gets the thread's id. Cancelling abandons the thread."""
