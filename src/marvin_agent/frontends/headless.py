@@ -56,6 +56,7 @@ class Headless:
         self._output: Output = Progress() if self._shape == "text" else Report(self._shape)  # type: ignore[arg-type]
         self._result = Result()
         self._engine: Engine | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._step: asyncio.Task[Any] | None = None
         self._signals: list[tuple[int, float]] = []
         self._reader_left = False
@@ -78,6 +79,7 @@ class Headless:
         return self._result.error.exit_code if self._result.error else 0
 
     async def _go(self, asked: Asked) -> None:
+        self._loop = asyncio.get_running_loop()
         self._catch_signals()
         text, images = parts_of(asked.text, asked.attachments, self._places.cwd)
         mode: Any = "print" if self._shape == "text" else "json"
@@ -140,9 +142,17 @@ class Headless:
         self._output.notice(text)
 
     def _notify_from_hook(self, text: str, level: Any, source: str) -> None:
-        if engine := self._engine:
-            notice = out.Notice(level=level, text=text, source=source)
-            engine.loop.call_soon_threadsafe(engine.outlet.emit, notice)
+        if self._loop:
+            self._loop.call_soon_threadsafe(self._tell, out.Notice(level=level, text=text, source=source))
+
+    def _tell(self, notice: out.Notice) -> None:
+        if self._engine:
+            self._engine.outlet.emit(notice)
+        else:
+            # Hooks are loaded before there is an engine; installing what one needs may take a while.
+            told = f"{notice.source}: {notice.text}"
+            self._result.issue(notice.level, told)
+            self._output.notice(told)
 
     # Signals.
 

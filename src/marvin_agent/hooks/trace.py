@@ -14,9 +14,11 @@ import msgspec
 from marvin_agent.hooks.forms import to_plain
 from marvin_agent.hooks.outcome import Change, Record
 from marvin_agent.hooks.payload import Event
-from marvin_agent.masking import masked_text, masked_value
+from marvin_agent.masking import masked_text, masked_value, names_a_secret
 
 DECISIONS = frozenset({"changed", "blocked", "failed", "timeout", "skipped"})
+SECRET_LIMIT = 8_192
+"""No secret is longer."""
 TEXT_LIMIT = 2_000
 DECISIONS_FILE = "hooks.jsonl"
 
@@ -88,17 +90,19 @@ def _shown(value: Any, name: str = "") -> Any:
         plain = to_plain(value)
     except (TypeError, ValueError):
         plain = repr(value)
-    return _cut(masked_value(plain, name))
+    return _masked(plain, name)
 
 
-def _cut(value: Any) -> Any:
+def _masked(value: Any, name: str) -> Any:
+    """A value masked and cut. A long text is cut before it is looked through, but not within a secret."""
     if isinstance(value, str) and len(value) > TEXT_LIMIT:
-        return f"{value[:TEXT_LIMIT]}... ({len(value)} characters)"
+        head: str = masked_value(value[: TEXT_LIMIT + SECRET_LIMIT], name)
+        return f"{head[:TEXT_LIMIT]}... ({len(value)} characters)"
     if isinstance(value, dict):
-        return {key: _cut(item) for key, item in value.items()}
+        return {key: _masked(item, name if names_a_secret(name) else key) for key, item in value.items()}
     if isinstance(value, list):
-        return [_cut(item) for item in value]
-    return value
+        return [_masked(item, name) for item in value]
+    return masked_value(value, name)
 
 
 def _open(path: str) -> int:

@@ -8,6 +8,7 @@ outlives the environment: made again, it is the same.
 import asyncio
 import fcntl
 import hashlib
+import importlib.util
 import json
 import os
 import platform
@@ -151,14 +152,26 @@ async def _make_with_uv(plan: _Plan, uv: str) -> None:
 
 
 async def _make_with_pip(plan: _Plan) -> None:
-    await _run(plan, [sys.executable, "-I", "-m", "venv", plan.directory])
-    pip = [plan.python, "-I", "-m", "pip", "--disable-pip-version-check", "--quiet", "--no-input", "install"]
+    making = [sys.executable, "-I", "-m", "venv", plan.directory]
+    if has_pip():
+        # Installing pip itself takes longer than most hooks' dependencies.
+        await _run(plan, [*making, "--without-pip"])
+        pip = [sys.executable, "-I", "-m", "pip", "--python", plan.python]
+    else:
+        await _run(plan, making)
+        pip = [plan.python, "-I", "-m", "pip"]
+    pip += ["--disable-pip-version-check", "--quiet", "--no-input", "install"]
     if not os.path.exists(plan.lock):
         report = os.path.join(plan.directory, "report.json")
         looking = ["--dry-run", "--ignore-installed", "--report", report]
         await _run(plan, [*pip, *looking, *plan.options, *plan.dependencies])
         os.replace(_write(os.path.join(plan.directory, "made.lock"), _lock_of(report)), plan.lock)
     await _run(plan, [*pip, *plan.options, "--requirement", plan.lock])
+
+
+def has_pip() -> bool:
+    """Whether this Python has a pip that can install into another's environment."""
+    return importlib.util.find_spec("pip") is not None
 
 
 def _lock_of(path: str) -> str:

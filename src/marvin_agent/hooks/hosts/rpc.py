@@ -52,9 +52,9 @@ _decode = msgspec.json.Decoder(_Line).decode
 class Peer:
     """One end of the conversation. Owns both descriptors.
 
-    `tell_error` makes the `data` of an error that `serve` raised. `on_closed` hears once why it ended, unless it was
-    closed from here. `on_cancelled` gets a future for each call that was cancelled here: it is done when the other
-    side has ended that call.
+    `tell_error` makes the `data` of an error that `serve` raised. `on_closed` hears why it ended, unless it was closed
+    from here, and may close it with a better reason. `on_cancelled` gets a future for each call that was cancelled
+    here: it is done when the other side has ended that call.
     """
 
     def __init__(
@@ -133,8 +133,9 @@ class Peer:
 
     def _lost(self, why: str) -> None:
         if self.closed is None:
-            self.close(why)
+            # Whoever owns the process knows better why it is gone, and closes with that.
             self._on_closed(why)
+            self.close(why)
 
     # Reading.
 

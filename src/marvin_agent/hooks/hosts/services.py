@@ -69,11 +69,12 @@ class EngineService:
     def interface(self, member: str, arguments: list[Any], keywords: dict[str, Any], call: int | None) -> Any:
         """A plain member of the interface; dialogs are asked through the engine, which queues them."""
         self._alive(call)
-        value = self._member(self._engine.interface, _INTERFACE, member, arguments, keywords)
         try:
+            forms.to_json((arguments, keywords))
+            value = self._member(self._engine.interface, _INTERFACE, member, arguments, keywords)
             forms.to_json(value)
         except TypeError as error:
-            raise HookError(f"{member} cannot be given to a process of its own: {error}") from None
+            raise HookError(f"{member} of a process of its own: {error}") from None
         return value
 
     def _member(
@@ -95,8 +96,10 @@ class EngineService:
         return getattr(target, member)(*bound.args[1:], **bound.kwargs)
 
     def _alive(self, call: int | None) -> None:
-        running = self._running.get(call) if call is not None else None
-        if running and running.over:
+        if call is None:
+            return
+        running = self._running.get(call)
+        if running is None or running.over:
             raise HookError(f"{self._hook}: this ctx is of a handler that has ended; keep no ctx beyond its handler")
 
     async def _ask(self, arguments: list[Any], call: int | None) -> Any:

@@ -1,5 +1,6 @@
 """The engine as a hook in a process of its own reaches it: every member of `hooks.engine`, asked of marvin."""
 
+import asyncio
 import functools
 import inspect
 import itertools
@@ -76,6 +77,8 @@ class _Remote:
         self._peer = peer
         self._functions = functions
         self._call = call
+        self.asking: set[asyncio.Task[Any]] = set()
+        """What waits for an answer now."""
 
     def _params(self, member: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         give = self._functions.form if member.startswith("register_") else None
@@ -90,7 +93,13 @@ class _Remote:
         return read(kind)(self._peer.call(room, self._params(member, arguments, keywords)))
 
     async def _awaited_call(self, room: str, member: str, kind: str, *arguments: Any, **keywords: Any) -> Any:
-        return read(kind)(await self._peer.ask(room, self._params(member, arguments, keywords)))
+        task = asyncio.current_task()
+        assert task
+        self.asking.add(task)
+        try:
+            return read(kind)(await self._peer.ask(room, self._params(member, arguments, keywords)))
+        finally:
+            self.asking.discard(task)
 
     def _member(self, room: str, protocol: type, member: str, kind: str) -> Any:
         found = vars(protocol).get(member)
@@ -150,7 +159,7 @@ class RemoteEngine(_Remote):
 
     def register_tool(self, tool: Any, replaces: str | None, hook: str) -> None:
         if "function" in tool:
-            tool = {**tool, "function": function_form(tool["function"], self._functions.form)}
+            tool = {**tool, "function": function_form(tool["function"])}
         self._plain_call("engine", "register_tool", "Any", tool, replaces, hook)
 
 

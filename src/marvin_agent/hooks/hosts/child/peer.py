@@ -13,6 +13,7 @@ from typing import Any
 from marvin_agent import errors
 
 CANCEL = "$/cancel"
+LOST = 70
 Serve = Callable[[int | str | None, str, Any], None]
 
 
@@ -80,9 +81,13 @@ class Peer:
 
     def _write(self, message: dict[str, Any]) -> None:
         left = memoryview(encoded(message) + b"\n")
-        with self._lock:
-            while left:
-                left = left[os.write(self._writer, left) :]
+        try:
+            with self._lock:
+                while left:
+                    left = left[os.write(self._writer, left) :]
+        except OSError:
+            # Without a way to marvin there is nothing left to do.
+            os._exit(LOST)
 
 
 def encoded(message: Any) -> bytes:

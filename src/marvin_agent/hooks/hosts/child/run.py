@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import marvin_agent.hooks
@@ -137,22 +137,23 @@ class Host:
         files = {path: base64.b64decode(data) for path, data in given.items()} if given is not None else None
         self.hook.id, self.hook.scope, self.hook.path = params["id"], params["scope"], params["path"]
         self.registry.add_hook(self.hook)
-        api = HookAPI(self.hook, self.registry, self._face(None), self.loop, self.bus)
+        api = HookAPI(self.hook, self.registry, self._face(), self.loop, self.bus)
         _log_to(self.peer, api.log)
         module = run_source(Source(params["path"], params["scope"], files))
         await run_setup(setup_of(module, params["path"]), api)
 
-    def _face(self, call: int | None) -> Engine:
-        return self.engine.of_call(call)
+    def _face(self) -> Engine:
+        face: Any = self.engine  # its members are looked up in the Protocol
+        return face  # type: ignore[no-any-return]
 
     async def _handle(self, params: Any) -> dict[str, Any]:
         handler, call = self.registry.numbered[params["handler"]], params["call"]
         event: Event = values.payload(handler.spec.event, params["event"])
         running = self._running[call] = Running(handler, event, Clock(None), self.loop.thread.ident)
         running.task = asyncio.current_task()
+        engine = self.engine.of_call(call)
         try:
-            context = Context(self._face(call), running, self.hook.id)
-            returned = await self._invoke(handler, running, context)
+            returned = await self._invoke(handler, running, engine)
             fields = handler.spec.fields.values() if handler.spec.result else ()
             return {
                 "returned": self._returned(handler, returned),
@@ -162,7 +163,9 @@ class Host:
             running.over = True
             del self._running[call]
 
-    async def _invoke(self, handler: Handler, running: Running, context: Context) -> Any:
+    async def _invoke(self, handler: Handler, running: Running, engine: RemoteEngine) -> Any:
+        face: Any = engine  # its members are looked up in the Protocol
+        context = Context(face, running, self.hook.id)
         if handler.is_async:
             return await handler.function(running.event, context)
         blocking = Blocking(context, self.loop.loop)
@@ -170,7 +173,16 @@ class Host:
         def began(thread: int | None) -> None:
             running.thread = thread
 
-        value = await self.loop.in_thread(lambda: handler.function(running.event, blocking), began)
+        called = self.loop.in_thread(lambda: handler.function(running.event, blocking), began)
+        work = asyncio.ensure_future(_contained(called))
+        try:
+            value = await asyncio.shield(work)
+        except asyncio.CancelledError:
+            # A thread cannot be cancelled. What it asks marvin can; if that does not end it, marvin ends the process.
+            for task in engine.asking:
+                task.cancel()
+            await asyncio.wait({work})
+            raise
         return await value if asyncio.iscoroutine(value) else value
 
     def _returned(self, handler: Handler, returned: Any) -> Any:
@@ -190,9 +202,9 @@ class Host:
         context: Any = None
         match params["context"]:
             case "tool":
-                context = _tool_context(self.peer, self._face(call), self.hook.id, call, params["callId"])
+                context = _tool_context(self.peer, self._face(), self.hook.id, call, params["callId"])
             case "command":
-                context = Context(self._face(call), None, self.hook.id)
+                context = Context(self._face(), None, self.hook.id)
         if not runs_async(function):
             context = context and Blocking(context, self.loop.loop)
         if params["place"] == "keyword" and context:
@@ -238,8 +250,21 @@ def _changes(fields: Any, event: Event, json: dict[str, Any]) -> Any:
             yield field, after
 
 
+class _Left(Exception):
+    """Around an exit, which must not leave its task: asyncio would carry it out of the loop."""
+
+
+async def _contained(work: Awaitable[Any]) -> Any:
+    try:
+        return await work
+    except (SystemExit, KeyboardInterrupt) as leave:
+        raise _Left from leave
+
+
 def error_form(error: BaseException, path: str) -> dict[str, Any]:
     """What was raised, as marvin will tell it."""
+    if isinstance(error, _Left) and error.__cause__:
+        error = error.__cause__
     kind, text, told = type(error).__name__, str(error).strip(), None
     place = ""
     match error:

@@ -2,7 +2,6 @@
 
 import inspect
 import types
-from collections.abc import Callable
 from typing import (
     Annotated,
     Any,
@@ -17,14 +16,13 @@ from typing import (
 )
 
 from marvin_agent.errors import HookError
-from marvin_agent.hooks.hosts.child.plain import plain
 
 _PLAIN = (str, int, float, bool)
 _META = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length", "title", "description")
 
 
-def function_form(function: Any, give: Callable[[Any], Any]) -> dict[str, Any]:
-    """A tool's function: its parameters, its docstring, and the mark under which it is called."""
+def function_form(function: Any) -> dict[str, Any]:
+    """A tool's function with its parameters and its docstring."""
     if not inspect.isfunction(function) and not inspect.ismethod(function):
         raise HookError(f"A tool must be a function, not {function!r}.")
     where = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}: {function.__qualname__}"
@@ -45,9 +43,9 @@ def function_form(function: Any, give: Callable[[Any], Any]) -> dict[str, Any]:
             except TypeError as error:
                 raise HookError(f"{where}: the parameter '{name}' {error}.") from error
             if parameter.default is not parameter.empty:
-                form["default"] = plain(parameter.default)
+                form["default"] = parameter.default
         parameters.append(form)
-    return {"tool": give(function), "doc": function.__doc__, "name": function.__name__, "parameters": parameters}
+    return {"tool": function, "doc": function.__doc__, "name": function.__name__, "parameters": parameters}
 
 
 def type_form(annotation: Any) -> Any:

@@ -179,6 +179,8 @@ class ToolResultMessage(Stand, tag="role=toolResult"):
     tool_name: str
     content: tuple[UserPart, ...]
     details: Any
+    input: Any
+    """The arguments that ran, when a hook changed them."""
     is_error: bool
     status: str | None
     timestamp: int = 0
@@ -269,6 +271,8 @@ class ToolAnswer(NamedTuple):
 
     content: tuple[Any, ...]
     details: Any
+    input: Any
+    """The arguments that ran, when a hook changed them."""
     is_error: bool
     status: str
 
