@@ -1,6 +1,7 @@
 """The command line: what is an option, a command or a prompt, and how wrong words are answered."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -159,3 +160,13 @@ print(json.dumps(sorted(name for name in set(sys.modules) - before if name.start
         ]
         forbidden = {"asyncio", "msgspec", "inspect", "dataclasses", "pathlib", "tempfile", "json", "subprocess"}
         assert not forbidden & {*loaded} - {"json"}
+
+
+def test_help_tells_of_hooks_where_they_live_and_every_command_for_them(marvin: Marvin) -> None:
+    text = marvin.run("--help").stdout
+    section = text[text.index("\nhooks: ") : text.index("exit codes")]
+    for words in ("~/.config/marvin/hooks", ".marvin/hooks", "PEP 723", "hooks.paths", "timeoutMs", "marvin trust"):
+        assert words in section, words
+    usage = marvin.run("hooks", "--help").stdout
+    for command in re.findall(r"^    (\w+) ", usage, re.MULTILINE):
+        assert re.search(rf"\b{command}\b", section), command

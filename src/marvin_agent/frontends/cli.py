@@ -35,6 +35,13 @@ PLACES = {
     "--config-dir": ("DIR", "the directory of marvin's files (~/.config/marvin)"),
 }
 EPILOG = """\
+hooks: Python files with a function `setup(marvin)`, which see, change or refuse every step
+  where       ~/.config/marvin/hooks, .marvin/hooks of a trusted project, hooks.paths, packages, --hook
+  imports     the standard library and what is installed beside marvin; a PEP 723 block at the top names more, and
+              gives the hook an environment and a process of its own
+  config      hooks.paths, required, disabled, settings, isolate, env, timeoutMs, gateTimeoutMs in config.json
+  commands    marvin hooks new, check, run, list, enable, disable, why, trace; marvin trust, untrust
+
 exit codes: 0 done, 1 the run failed, 2 usage, 78 configuration, 130 interrupted
 """
 

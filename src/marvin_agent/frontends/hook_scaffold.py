@@ -40,26 +40,26 @@ def hook_text(name: str, spec: Spec) -> str:
         results = "\n".join(
             f'        #   "{field.name}": {field.kind}  ({RULES[field.rule]})' for field in spec.fields.values()
         )
-        returns = f"        # Return a dict with any of these, or change the event in place:\n{results}\n"
+        returns = f"        # Return any of these, in the result's class or a dict, or change the event:\n{results}\n"
     else:
         returns = "        # This event is for looking: what is returned is ignored.\n"
+    names = {"Context", "HookAPI", spec.event.__name__, *([spec.result.__name__] if spec.result else ())}
+    result = f"{spec.result.__name__} | None" if spec.result else "None"
+    last = "\n        return None" if spec.result else ""
     policy = "refuses the action" if spec.closed else "is reported, and the run goes on as if it had not run"
     return f'''"""{name}: what this hook is for, in a sentence."""
 
-from typing import Any
-
-from marvin_agent.hooks import HookAPI
+from marvin_agent.hooks import {", ".join(sorted(names))}
 
 
 def setup(marvin: HookAPI) -> None:
     """Called once when the hook is loaded. `marvin.settings` is hooks.settings["<id>"] of config.json."""
 
     @marvin.on("{spec.name}")
-    async def {handler}(event: Any, ctx: Any) -> Any:
+    async def {handler}(event: {spec.event.__name__}, ctx: Context) -> {result}:
         # What happened. A handler that fails {policy}.
 {payload}
-{returns}        marvin.log.debug("{spec.name} in %s", ctx.cwd)
-        return None
+{returns}        marvin.log.debug("{spec.name} in %s", ctx.cwd){last}
 '''
 
 

@@ -101,7 +101,7 @@ def check_all(sources: list[Source]) -> int:
         if not result.problems:
             print(f"ok  {result.source.path}: {_about(result)}")
     bad = sum(bool(result.problems) for result in results)
-    print(f"{len(results)} hooks checked, {bad} with problems.")
+    print(f"{len(results)} {'hook' if len(results) == 1 else 'hooks'} checked, {bad} with problems.")
     return 1 if bad else 0
 
 
