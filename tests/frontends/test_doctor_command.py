@@ -26,6 +26,7 @@ from marvin_agent.frontends.doctor_command import (
     examine,
 )
 from marvin_agent.llm.auth.store import AuthFile
+from marvin_agent.llm.offline.weights import INSTALL_ENGINE, SIZE, weights_file
 from marvin_agent.places import Places, find_places
 from web_server import serving
 
@@ -177,10 +178,23 @@ def test_the_embedded_model_needs_its_engine_and_no_network(places: Places) -> N
     configure(places, {"model": "local"})
     found = findings(places)
     assert "network" not in found
-    assert found["model"] == check_embedded(find_spec("xllamacpp") is not None)
-    assert check_embedded(True).level == "ok"
-    assert check_embedded(False).level == "broken"
-    assert "marvin-agent[local]" in check_embedded(False).advice
+    assert found["model"].level == "broken"
+    assert "marvin local install" in found["model"].advice
+    assert ("marvin-agent[local]" in found["model"].advice) == (find_spec("xllamacpp") is None)
+    os.makedirs(os.path.dirname(weights_file(places.data_dir)))
+    with open(weights_file(places.data_dir), "wb") as file:
+        file.truncate(SIZE)
+    found = findings(places)
+    assert found["model"] == check_embedded(() if find_spec("xllamacpp") else (INSTALL_ENGINE,))
+    assert check_embedded(()).level == "ok"
+
+
+def test_the_model_that_would_be_taken_is_named_when_none_is_configured(places: Places) -> None:
+    with serving({}) as server:
+        configure(places, providers=server_model(server.url))
+        found = findings(places)
+    assert (found["model"].level, found["model"].text) == ("ok", "mine/m, as none is named")
+    assert found["network"].level == "ok"
 
 
 def test_what_the_configuration_has_to_say_is_told(places: Places) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from marvin_agent.agent.providers import LOCAL
+from marvin_agent.agent.default_model import LOCAL
 from marvin_agent.errors import ConfigError, NetworkError, UsageError
 from marvin_agent.frontends import models_command
 from marvin_agent.frontends.local_servers import LocalServer, find_local

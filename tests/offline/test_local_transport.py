@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from marvin_agent.agent.providers import LOCAL
+from marvin_agent.agent.default_model import LOCAL
 from marvin_agent.errors import ContextOverflowError, ModelNotFoundError, ProviderError
 from marvin_agent.llm.call import ModelCall
 from marvin_agent.llm.offline.local import LocalTransport

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from marvin_agent.agent.providers import LOCAL
+from marvin_agent.agent.default_model import LOCAL
 from marvin_agent.errors import ProtocolError, ProviderError
 from marvin_agent.llm.builder import Builder
 from marvin_agent.llm.values import (

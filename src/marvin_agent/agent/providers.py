@@ -1,13 +1,14 @@
 """Where an engine's models, keys and connections come from: catalogue, `models.json`, `auth.json`, the transports."""
 
-import importlib.util
+import importlib
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from marvin_agent.errors import HookError, NoModelError
+from marvin_agent.agent.default_model import LOCAL, default_model, default_of
+from marvin_agent.errors import HookError
 from marvin_agent.hooks.payload import camel
 from marvin_agent.llm.auth.keys import find_credentials, key_source
 from marvin_agent.llm.auth.store import AuthFile
@@ -17,18 +18,6 @@ from marvin_agent.llm.providers import VARIABLES
 from marvin_agent.llm.transport import Transport
 from marvin_agent.llm.values import Credentials, Model
 from marvin_agent.places import Places
-
-LOCAL = Model(
-    provider="local",
-    id="smollm2-135m",
-    api="local",
-    base_url="http://local.invalid",
-    name="SmolLM2 135M (embedded, tiny)",
-    context_window=8_192,
-    max_tokens=1_024,
-)
-FAVOURITES = {"anthropic": "claude-sonnet", "openai": "gpt", "google": "gemini-pro", "xai": "grok"}
-"""What is taken of a provider when nobody names a model."""
 
 Wrap = Callable[[Transport], Transport]
 
@@ -93,27 +82,14 @@ class Providers:
         names = dict.fromkeys([*self.custom, *VARIABLES])
         return tuple(name for name in names if key_source(name, self._env, self._auth, self.custom))
 
-    def default(self) -> Model:
-        """The model to take when nobody names one: of a provider with a key, else the embedded one."""
-        for provider in self.with_keys():
-            own = self.custom.get(provider)
-            if own and own.models:
-                return self.find(next(iter(own.models)), provider)
-            if provider in FAVOURITES:
-                return self.catalog.find(FAVOURITES[provider], provider)
-            if models := self.catalog.models(provider):
-                return models[0]
-        if own_models := [(name, own) for name in self.custom if (own := self.custom.get(name)) and own.models]:
-            name, own = own_models[0]
-            return self.find(next(iter(own.models)), name)
-        if importlib.util.find_spec("xllamacpp"):
+    def default(self, provider: str | None = None) -> Model:
+        """The model to take when nobody names one, or only its provider."""
+        if provider:
+            return default_of(provider, self.catalog, self.custom)
+        model = default_model(self.catalog, self.custom, self.with_keys(), self._places.data_dir)
+        if model is LOCAL:
             self._notify("no model is named and no key was found: using the embedded model, which is tiny")
-            return LOCAL
-        raise NoModelError(
-            "no model is named, and no key was found to choose one by",
-            hint="Set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, ...), run `marvin login PROVIDER`, name a model with"
-            " --model, or install the embedded one: pip install 'marvin-agent[local]'.",
-        )
+        return model
 
     async def credentials(self, model: Model, given: Credentials) -> Credentials:
         if model.api == "local" or self._offline:

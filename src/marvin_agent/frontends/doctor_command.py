@@ -9,14 +9,13 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from typing import Any, Literal, TextIO
 from urllib.parse import urlsplit
 
 from marvin_agent import __version__
-from marvin_agent.agent.providers import LOCAL
+from marvin_agent.agent.default_model import LOCAL, default_model, default_of, missing_of_embedded
 from marvin_agent.config import Config, load
-from marvin_agent.errors import ConfigError, MarvinError, NetworkError
+from marvin_agent.errors import ConfigError, MarvinError, NetworkError, NoModelError
 from marvin_agent.frontends.model_sources import ModelSources, open_sources
 from marvin_agent.frontends.table import printable
 from marvin_agent.frontends.web import get
@@ -112,7 +111,7 @@ def check_models(places: Places, config: Config | None, environ: Mapping[str, st
     else:
         advice = "Store one with `marvin login PROVIDER`, or use `--model local`, which needs none"
         yield Finding(level="warning", subject="keys", text="no provider has a key", advice=advice)
-    model, finding = check_model(sources, config, tuple(having))
+    model, finding = check_model(sources, config, tuple(having), places.data_dir)
     yield finding
     for warning in warnings:
         yield Finding(level="warning", subject="models", text=warning)
@@ -129,18 +128,19 @@ def keys_found(sources: ModelSources, environ: Mapping[str, str]) -> dict[str, s
     return {provider: source for provider, source in found.items() if source is not None}
 
 
-def check_model(sources: ModelSources, config: Config | None, having: tuple[str, ...]) -> tuple[Model | None, Finding]:
-    """The first model of the configuration: whether there is such a one, and a key for it."""
-    if config is None or not config.models:
-        advice = "Give one with `--model`, or set `model` in config.json; `marvin models` lists them"
-        return None, Finding(level="warning", subject="model", text="none is configured", advice=advice)
-    name = config.models[0]
+def check_model(
+    sources: ModelSources, config: Config | None, having: tuple[str, ...], data_dir: str
+) -> tuple[Model | None, Finding]:
+    """The model that a run would take: whether there is such a one, and a key for it."""
+    named = bool(config and config.models)
     try:
-        model = LOCAL if name == "local" else sources.catalog.find(name, config.provider, having)
+        model = _model(sources, config, having, data_dir)
+    except NoModelError as error:
+        return None, Finding(level="warning", subject="model", text=error.message, advice=error.hint or "")
     except MarvinError as error:
         return None, Finding(level="broken", subject="model", text=error.message, advice=error.hint or "")
     if model.api == "local":
-        return None, check_embedded(find_spec("xllamacpp") is not None)
+        return None, check_embedded(missing_of_embedded(data_dir))
     script = model.compat.get("script")
     if script is not None:
         if not os.path.isfile(script):
@@ -151,15 +151,24 @@ def check_model(sources: ModelSources, config: Config | None, having: tuple[str,
         advice = missing_key_error(model.provider).hint or ""
         text = f"{model.ref} has no key"
         return model, Finding(level="broken", subject="model", text=text, advice=advice)
-    return model, Finding(level="ok", subject="model", text=model.ref)
+    return model, Finding(level="ok", subject="model", text=model.ref if named else f"{model.ref}, as none is named")
 
 
-def check_embedded(engine: bool) -> Finding:
-    """Whether what the embedded model runs on is installed."""
-    if engine:
-        return Finding(level="ok", subject="model", text=f"{LOCAL.ref}, embedded")
-    advice = "Install the extra: pip install 'marvin-agent[local]'"
-    return Finding(level="broken", subject="model", text=f"{LOCAL.ref} has nothing to run on", advice=advice)
+def _model(sources: ModelSources, config: Config | None, having: tuple[str, ...], data_dir: str) -> Model:
+    if config and config.models:
+        name = config.models[0]
+        return LOCAL if name == "local" else sources.catalog.find(name, config.provider, having)
+    if config and config.provider:
+        return default_of(config.provider, sources.catalog, sources.custom)
+    return default_model(sources.catalog, sources.custom, having, data_dir)
+
+
+def check_embedded(missing: tuple[str, ...]) -> Finding:
+    """Whether the embedded model is all there; `missing` are the commands that install what is not."""
+    if not missing:
+        return Finding(level="ok", subject="model", text=f"{LOCAL.ref}, embedded: it is tiny")
+    advice = f"Install it: {', then '.join(missing)}"
+    return Finding(level="broken", subject="model", text=f"{LOCAL.ref} is not all there", advice=advice)
 
 
 def check_reachable(model: Model, seconds: float = REACH_SECONDS) -> Finding:

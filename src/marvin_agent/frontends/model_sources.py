@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 
-from marvin_agent.agent.providers import LOCAL
+from marvin_agent.agent.default_model import LOCAL
 from marvin_agent.llm.auth.store import AuthFile
 from marvin_agent.llm.catalog import Catalog
 from marvin_agent.llm.custom import CustomProviders, load_custom

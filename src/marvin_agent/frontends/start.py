@@ -150,9 +150,7 @@ def _setting(
 def _configured(config: Config, providers: Providers) -> tuple[Model, ...]:
     if config.models:
         return tuple(providers.find(name, config.provider) for name in config.models)
-    if config.provider:
-        return (providers.catalog.models(config.provider)[0],)
-    return (providers.default(),)
+    return (providers.default(config.provider),)
 
 
 def _restored(session: Session, providers: Providers, notify: Notify) -> Model | None:
