@@ -337,7 +337,10 @@ class Splitter:
             shared += 1
         block.containers = containers
         block.shown, block.shared = min(self._shown, len(containers)), shared
-        in_list = any(isinstance(container, Item) for container in containers[: shared + 1])
+        siblings = (*containers[shared : shared + 1], *self._last[shared : shared + 1])
+        in_list = any(isinstance(container, Item) for container in containers[:shared]) or (
+            len(siblings) == 2 and all(isinstance(container, Item) for container in siblings)
+        )
         block.gap = bool(self.blocks) and (self._blank or not in_list)
         self.blocks.append(block)
         self._shown, self._last, self._blank = len(containers), containers, False

@@ -111,7 +111,7 @@ class Document:
         outer = len(first)
         while outer and first[outer - 1].style != "bar":
             outer -= 1
-        marker = tuple(Span(piece.text, piece.style) for piece in first[outer:])
+        marker = tuple(Span(piece.text, "marker") for piece in first[outer:])
         return Flow(
             [
                 Line((*marker, *spans), first[:outer], rest) if not index else Line(spans, rest, rest)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from rich.cells import cell_len, split_graphemes
+from rich.style import Style as RichStyle
 
 TAB = "    "
 DECORATION = -1
@@ -17,7 +18,8 @@ class Piece(NamedTuple):
     """A text in one style. `offset` is its place in the plain text; DECORATION for what is only drawn."""
 
     text: str
-    style: str = ""
+    style: str | RichStyle = ""
+    """Names of the palette; a ready style for what hooks draw."""
     offset: int = DECORATION
 
 

@@ -5,7 +5,17 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from marvin_agent.frontends.tui.conversation.highlight import Highlighter
-from marvin_agent.frontends.tui.conversation.rows import Line, Prefix, Row, Span, break_anywhere, prefix_width, wrap
+from marvin_agent.frontends.tui.conversation.rows import (
+    DECORATION,
+    Line,
+    Piece,
+    Prefix,
+    Row,
+    Span,
+    break_anywhere,
+    prefix_width,
+    wrap,
+)
 from marvin_agent.text import printable
 
 
@@ -199,3 +209,29 @@ class Stack:
         for index in range(len(bases) - 1, len(self.parts) - 1):
             joint = self.parts[index + 1].joint
             bases.append(bases[-1] + len(self.parts[index].section.plain) + len(joint))
+
+
+class Nested:
+    """A stack as a section, with a margin."""
+
+    def __init__(self, stack: Stack, margin: Prefix) -> None:
+        self._stack = stack
+        self._margin = margin
+        self._room = prefix_width(margin)
+
+    @property
+    def plain(self) -> str:
+        return self._stack.plain
+
+    def height(self, width: int) -> int:
+        return self._stack.height(max(width - self._room, 1))
+
+    def rows(self, width: int, first: int, last: int) -> Sequence[Row]:
+        return [
+            Row((*self._margin, *(_moved(piece, base) for piece in row.pieces)), row.fill)
+            for row, base in self._stack.rows(max(width - self._room, 1), first, last)
+        ]
+
+
+def _moved(piece: Piece, base: int) -> Piece:
+    return piece if piece.offset == DECORATION else piece._replace(offset=base + piece.offset)

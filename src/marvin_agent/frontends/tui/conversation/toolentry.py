@@ -1,0 +1,252 @@
+"""A tool call in the conversation: a compact block with its status, which opens to all of its input and output."""
+
+from typing import Any
+
+from msgspec import UNSET
+
+from marvin_agent.agent.events import ToolEnded, ToolStarted
+from marvin_agent.frontends.progress import MARKS
+from marvin_agent.frontends.tui.conversation.diffs import counts, diff_lines, difference
+from marvin_agent.frontends.tui.conversation.entry import Entry
+from marvin_agent.frontends.tui.conversation.rows import Line, Piece, Span
+from marvin_agent.frontends.tui.conversation.said import parts_text, sign, text_lines
+from marvin_agent.frontends.tui.conversation.sections import Flow, Listing, Part, Stack
+from marvin_agent.llm.values import decode_json
+from marvin_agent.messages import ToolCall, ToolResultMessage, ToolStatus, UserPart, encode
+from marvin_agent.text import one_line, printable
+
+TAIL = 6
+"""Lines of output that a running command shows while it is folded."""
+DIFF = 24
+"""Lines of a diff that are seen before it is opened."""
+KEPT = 20_000
+"""Lines of a running command's output that are kept to be seen; the result has its own end."""
+STYLES = {
+    "ok": "ok",
+    "error": "error",
+    "invalid": "error",
+    "blocked": "warning",
+    "aborted": "warning",
+    "skipped": "muted",
+}
+_MARGIN = (Piece("  "),)
+
+
+class ToolEntry(Entry):
+    """A call, from the model's first word of it to its result."""
+
+    opens = True
+    close_to = "tool"
+
+    def __init__(self, call_id: str, name: str) -> None:
+        super().__init__()
+        self.call_id = call_id
+        self.name = name
+        self.status: ToolStatus | None = None
+        self.growing = True
+        self._arguments: list[str] = []
+        self._asked: dict[str, Any] | None = None
+        """The arguments as the model gave them."""
+        self._input: dict[str, Any] | None = None
+        """The arguments that run."""
+        self._content: tuple[UserPart, ...] = ()
+        self._details: dict[str, Any] = {}
+        self._duration = 0
+        self._hooks: tuple[str, ...] = ()
+        self._output = Output()
+        self._dirty = True
+
+    def ask(self, text: str) -> None:
+        """More of the arguments' JSON, as the model writes it."""
+        self._arguments.append(text)
+        self._dirty = True
+
+    def asked(self, call: ToolCall) -> None:
+        """The call as the model wrote it, whole."""
+        self._asked = call.input
+        self._arguments = [call.malformed] if isinstance(call.malformed, str) else []
+        self._dirty = True
+
+    def start(self, event: ToolStarted) -> None:
+        self._input = event.input
+        self._hooks = event.changed_by or ()
+        self._dirty = True
+
+    def grow(self, text: str) -> None:
+        self._output.feed(text)
+        self._dirty = True
+
+    def end(self, event: ToolEnded) -> None:
+        self._hooks = tuple(dict.fromkeys((*self._hooks, *(event.changed_by or ()))))
+        self._duration = event.duration_ms
+        self._finish(event.status, event.content, event.details)
+
+    def result(self, message: ToolResultMessage) -> None:
+        """The result as a session keeps it."""
+        details: Any = decode_json(message.details) if message.details is not UNSET else None
+        status: ToolStatus = message.status or ("error" if message.is_error else "ok")
+        self._finish(status, message.content, details)
+
+    def give_up(self) -> None:
+        """The call was never made, or its end is not known."""
+        if self.growing:
+            self._finish("skipped", (), None)
+
+    def _finish(self, status: ToolStatus, content: tuple[UserPart, ...], details: Any) -> None:
+        self.status, self._content = status, content
+        self._details = details if isinstance(details, dict) else {}
+        self.growing = False
+        self._output = Output()
+        self.changed()
+
+    @property
+    def source(self) -> str:
+        given = self._input if self._input is not None else self._asked
+        asked = readable(given) if given else "".join(self._arguments)
+        return f"{self.name} {asked}\n{self._diff or parts_text(self._content)}"
+
+    def first_guess(self, width: int) -> int:
+        if self.status in ("error", "invalid", "blocked") or self.opened:
+            return super().first_guess(width)
+        return 1 + min(self._diff.count("\n"), DIFF)
+
+    def build(self) -> Stack:
+        self._dirty = False
+        return Stack([self._head(), *self._body()])
+
+    def update(self, stack: Stack) -> None:
+        if not self.growing or not self._dirty:
+            return
+        self._dirty = False
+        if self.opened and len(stack.parts) > 1 and stack.parts[-1].section is self._output.listing:
+            self._output.update()
+            stack.grew(len(stack.parts) - 1)
+            return
+        stack.replace(0, [self._head(), *self._body()])
+
+    def _head(self) -> Part:
+        status = self.status
+        mark = MARKS.get(status, "?") if status else "…"
+        spans = [
+            Span(sign(self), "muted"),
+            Span(f"{mark} ", STYLES.get(status, "") if status else "info"),
+            Span(printable(self.name), "tool"),
+        ]
+        if subject := self._subject():
+            spans.append(Span(f" {subject}", "code" if self.name == "bash" else ""))
+        if facts := self._facts():
+            spans.append(Span(f" {facts}", "muted"))
+        if self._hooks:
+            did = "refused by" if status == "blocked" else "changed by"
+            spans.append(Span(f" [{did} {printable(', '.join(self._hooks))}]", "hook"))
+        return Part(Flow([Line(tuple(spans), (), (Piece("    "),))]))
+
+    def _subject(self) -> str:
+        given = self._input if self._input is not None else self._asked
+        if given is None:
+            return one_line("".join(self._arguments[:20]), 60)
+        for key in ("command", "path", "pattern", "url", "name"):
+            if value := given.get(key):
+                return one_line(str(value), 160)
+        return one_line(encode(given).decode(), 80) if given else ""
+
+    def _facts(self) -> str:
+        facts = []
+        if self._diff:
+            added, removed = counts(self._diff)
+            facts.append(f"+{added} -{removed}")
+        if self.name == "read" and "totalLines" in self._details:
+            first, last, total = (self._details.get(key) for key in ("firstLine", "lastLine", "totalLines"))
+            facts.append(f"lines {first} to {last} of {total}")
+        elif self.status == "ok" and not self._diff and (text := parts_text(self._content)).strip():
+            count = text.rstrip("\n").count("\n") + 1
+            facts.append(f"{count} line{'' if count == 1 else 's'}")
+        if self._duration >= 1000:
+            facts.append(f"{self._duration / 1000:.1f} s")
+        return f"({', '.join(facts)})" if facts else ""
+
+    @property
+    def _diff(self) -> str:
+        diff = self._details.get("diff")
+        return diff if isinstance(diff, str) else ""
+
+    def _body(self) -> list[Part]:
+        if self.growing:
+            return self._running()
+        parts = self._opened_input() if self.opened else []
+        failed = self.status not in ("ok", "skipped")
+        if self._diff and not failed:
+            lines = diff_lines(self._diff)
+            return [*parts, *_portion(lines, len(lines) if self.opened else DIFF)]
+        text = parts_text(self._content)
+        if text.strip() and (failed or self.opened):
+            style = "error" if self.status in ("error", "invalid") else "output"
+            parts += [Part(Flow(text_lines(text, style, "  ", hard=True)))]
+        return parts
+
+    def _running(self) -> list[Part]:
+        parts = self._opened_input() if self.opened else []
+        self._output.update()
+        if self.opened and self._output.listing.lines:
+            parts.append(Part(self._output.listing))
+        elif last := self._output.last(TAIL):
+            parts.append(Part(Flow(text_lines("\n".join(last), "output", "  ", hard=True))))
+        return parts
+
+    def _opened_input(self) -> list[Part]:
+        """All of the arguments, and what hooks made of them."""
+        parts: list[Part] = []
+        given = self._input if self._input is not None else self._asked
+        if given and not self._diff and not (self.name == "read" and len(given) == 1):
+            parts.append(Part(Flow(text_lines(readable(given), "", "  ", hard=True))))
+        elif self._arguments and self._asked is None:
+            parts.append(Part(Flow(text_lines("".join(self._arguments), "", "  ", hard=True))))
+        if self._hooks and self._asked is not None and self._input is not None and self._asked != self._input:
+            title = Line((Span(f"changed by {printable(', '.join(self._hooks))}:", "hook"),), _MARGIN)
+            parts += [Part(Flow([title])), Part(difference(readable(self._asked), readable(self._input)))]
+        if parts:
+            parts.append(Part(Flow([Line((Span("─" * 8, "rule"),), _MARGIN)])))
+        return parts
+
+
+class Output:
+    """What a running tool printed so far."""
+
+    def __init__(self) -> None:
+        self.listing = Listing(_MARGIN, _MARGIN, style="output")
+        self._waiting: list[str] = []
+        self._tail = ""
+
+    def feed(self, text: str) -> None:
+        self._waiting.append(text)
+
+    def update(self) -> None:
+        if self._waiting and len(self.listing.lines) < KEPT:
+            *lines, self._tail = (self._tail + "".join(self._waiting)).split("\n")
+            # A progress bar goes back to the beginning of its line: the last state of it counts.
+            lines = [line.rstrip("\r").rpartition("\r")[2] for line in lines]
+            self._tail = self._tail[-4000:]
+            self.listing.extend(lines, self._tail.rpartition("\r")[2])
+        self._waiting = []
+
+    def last(self, count: int) -> list[str]:
+        lines = [*self.listing.lines[-count:], self._tail.rpartition("\r")[2]]
+        return [line for line in lines if line][-count:]
+
+
+def readable(given: dict[str, Any]) -> str:
+    """Arguments for people: a text as it is, several by name."""
+    if len(given) == 1 and isinstance(value := next(iter(given.values())), str):
+        return value
+    lines = []
+    for key, value in given.items():
+        text = value if isinstance(value, str) else encode(value).decode()
+        lines.append(f"{key}: {text}" if "\n" not in text else f"{key}:\n{text}")
+    return "\n".join(lines)
+
+
+def _portion(lines: list[Line], count: int) -> list[Part]:
+    if len(lines) <= count + 1:
+        return [Part(Flow(lines))]
+    more = Line((Span(f"     … {len(lines) - count} more lines", "muted"),))
+    return [Part(Flow([*lines[:count], more]))]
