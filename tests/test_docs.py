@@ -128,6 +128,26 @@ def test_the_tests_on_the_pages_pass(marvin: Marvin) -> None:
     assert "3 passed" in done.stdout, done.stdout
 
 
+def test_the_package_of_the_how_to_is_trusted_and_named_as_the_page_says(marvin: Marvin, tmp_path: Path) -> None:
+    (project,) = [tomllib.loads(block.text)["project"] for block in blocks("how-to") if block.language == "toml"]
+    ((name, module),) = project["entry-points"]["marvin.hooks"].items()
+    info = tmp_path / "site" / f"{module}-{project['version']}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    (info / "entry_points.txt").write_text(f"[marvin.hooks]\n{name} = {module}\n")
+    (info / "RECORD").write_text(f"{module}.py,,\n{info.name}/METADATA,,\n")
+    tutorial = next(block for block in blocks("tutorial") if block.language == "python")
+    (tmp_path / "site" / f"{module}.py").write_text(tutorial.text)
+    env = {"PYTHONPATH": str(tmp_path / "site")}
+    assert marvin.run("trust", "--yes", "--package", project["name"], env=env).code == 0
+    marvin.script(*REPLIES["tutorial"])
+    assert marvin.run("-p", "--auto", "push", env=env).stdout == "I may not push here: a person does that.\n"
+    text = (DOCS / "hooks" / "how-to.md").read_text()
+    assert f"marvin trust --package {project['name']}" in text
+    (hook_id,) = re.findall(r"Its id is `(.*?)`", text)
+    assert hook_id in marvin.run("hooks", "why").stdout
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_is_of_a_kind_that_is_tested(page: str) -> None:
     for block in blocks(page):

@@ -40,5 +40,4 @@ def test_what_is_no_branch_is_refused(hook: BlockingHarness, argument: str) -> N
 
 def test_branches_are_completed(hook: BlockingHarness) -> None:
     hook.call("bash", command="git branch more && git branch other")
-    complete = hook.scripted.engine.side.commands["review"].complete
-    assert hook._wait(complete("m")) == ["main", "more"]
+    assert hook.complete("review", "m") == ["main", "more"]

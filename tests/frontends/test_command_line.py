@@ -168,5 +168,7 @@ def test_help_tells_of_hooks_where_they_live_and_every_command_for_them(marvin: 
     for words in ("~/.config/marvin/hooks", ".marvin/hooks", "PEP 723", "hooks.paths", "timeoutMs", "marvin trust"):
         assert words in section, words
     usage = marvin.run("hooks", "--help").stdout
-    for command in re.findall(r"^    (\w+) ", usage, re.MULTILINE):
+    commands = re.findall(r"^    (\w+) ", usage, re.MULTILINE)
+    assert len(commands) >= 8
+    for command in commands:
         assert re.search(rf"\b{command}\b", section), command

@@ -154,7 +154,7 @@ class SessionControl(_Part):
 
     @awaited
     async def branch(self, entry_id: str) -> dict[str, Any]:
-        """Go on from an earlier entry, in a file of its own."""
+        """Go on from an earlier entry."""
         return await self._change("branch", entry_id=entry_id)
 
     @awaited

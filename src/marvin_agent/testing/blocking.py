@@ -51,6 +51,10 @@ class BlockingHarness:
         """Run one of the hook's slash commands."""
         self._wait(self._harness.command(name, arguments))
 
+    def complete(self, name: str, prefix: str = "") -> list[str]:
+        """What one of the hook's slash commands offers behind its name."""
+        return self._wait(self._harness.complete(name, prefix))
+
     def tool(self, name: str, **arguments: Any) -> str:
         """Call a tool, through the gates; gives its text."""
         return self._wait(self._harness.tool(name, **arguments))

@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -55,7 +55,8 @@ class Harness:
 
     `hook` is a path or a setup function. `answers` are a person's answers to dialogs, in order; without them nobody is
     there. `replies` are the model's (docs/scripted.md). `settings` is what `marvin.settings` gives. `models` are the
-    models that there are; the first is used, and all of them answer with the replies.
+    models that there are; the first is used, and all of them answer with the replies. `isolate` runs a file in a
+    process of its own.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Harness:
         replies: Sequence[dict[str, Any]] = (),
         settings: dict[str, Any] | None = None,
         models: Sequence[Model] = (MODEL,),
+        isolate: bool = False,
         directory: Path | None = None,
         timeout: float = 5.0,
     ) -> None:
@@ -83,6 +85,7 @@ class Harness:
             interface=self.person,
             settings={self.hook_id: settings or {}},
             hook_timeout=timeout,
+            isolate=(self.hook_id,) if isolate else (),
         )
 
     async def __aenter__(self) -> "Harness":
@@ -127,6 +130,18 @@ class Harness:
     async def command(self, name: str, arguments: str = "") -> None:
         """Run one of the hook's slash commands."""
         await self.scripted.engine.side.tools.run_command(name, arguments)
+
+    async def complete(self, name: str, prefix: str = "") -> list[str]:
+        """What one of the hook's slash commands offers behind its name."""
+        offer = self.scripted.engine.side.commands[name].complete
+        if offer is None:
+            return []
+
+        async def ask() -> list[str]:
+            given = offer(prefix)
+            return list(await given if isinstance(given, Awaitable) else given)
+
+        return await self.scripted.engine.hooks.loop.call(ask)
 
     async def tool(self, name: str, **arguments: Any) -> str:
         """Call a tool, through the gates; gives its text."""
