@@ -60,7 +60,21 @@ def timed(work: Callable[[], Any]) -> float:
 def prose(count: int) -> Iterator[str]:
     """An answer as models write them: headings, lists, tables and fences."""
     rng = random.Random(7)
-    words = "the **loop** reads `state` from [here](http://example.org/x) and writes it back when nobody waits".split()
+    words = [
+        "the",
+        "**loop**",
+        "reads",
+        "`state`",
+        "from",
+        "[here](http://example.org/x)",
+        "and",
+        "writes",
+        "it",
+        "back",
+        "when",
+        "nobody",
+        "waits",
+    ]
     made = 0
     while made < count:
         made += 1
