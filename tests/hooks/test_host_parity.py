@@ -123,6 +123,7 @@ CASES = [
     case("returned wins over in place", before, "def f(e, c):\n        e.input['a'] = 1\n        return {'input': {'b': 2}}\n    on('tool_call', f)"),
     case("surrogates", before, r"on('tool_call', lambda e, c: {'input': {'command': 'a\ud83d\ude00b\udc00'}})"),
     case("bytes and tuples", before, "on('tool_call', lambda e, c: {'input': {'a': (1, 2), 'b': b'x'}})"),
+    case("values of the standard library", before, "import datetime as d, decimal, uuid, enum\n    E = enum.Enum('E', {'A': 1})\n    on('tool_call', lambda e, c: {'input': {'a': [d.datetime(2026, 1, 2), d.datetime(2026, 1, 2, tzinfo=d.timezone.utc), d.date(2026, 1, 2), decimal.Decimal('1.5'), uuid.UUID(int=1), E.A]}})"),
     case("not a number", before, "on('tool_call', lambda e, c: {'input': {'a': float('nan')}})"),
     case("redact", after, "def f(e, c): return {'content': [{'type': 'text', 'text': e.content[0].text.replace('42', '**')}]}\n    on('tool_result', f)"),
     case("redact in place", after, "def f(e, c): e.content[0] = Text(text='gone')\n    on('tool_result', f)"),

@@ -6,12 +6,8 @@ object that looks like a mark), `call` (a function, by the number under which it
 """
 
 import base64
-import dataclasses
-import datetime
-import decimal
 import enum
 import math
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -53,17 +49,18 @@ def _other(value: Any, call: Callable[[Any], Any] | None, depth: int) -> Any:
     match value:
         case bytes() | bytearray() | memoryview():
             return base64.b64encode(value).decode()
-        case datetime.datetime() | datetime.date() | datetime.time():
-            return value.isoformat()
-        case decimal.Decimal() | uuid.UUID():
-            return str(value)
         case enum.Enum():
             return plain(value.value, call, depth + 1)
         case type():
             return {MARK: ["type", value.__name__]}
-    if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value)]
-        return {name: plain(getattr(value, name), call, depth + 1) for name in names}
+    # By name: a value of such a type was made by who has loaded its module; here that would be time at every start.
+    match type(value).__module__:
+        case "datetime" if hasattr(value, "isoformat"):
+            return value.isoformat().replace("+00:00", "Z")
+        case "decimal" | "_decimal" | "uuid":
+            return str(value)
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: plain(getattr(value, name), call, depth + 1) for name in value.__dataclass_fields__}
     if call is not None and callable(value):
         return call(value)
     return {MARK: ["object", type(value).__name__]}
