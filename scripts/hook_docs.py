@@ -15,6 +15,8 @@ from marvin_agent.session import read
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs" / "hooks"
 NOTE = "<!-- Made by scripts/docs.py from the source: change that, then run it. -->"
+NOT_FOR_HOOKS = {"clear"}
+"""What the hook system itself calls."""
 TEST_BEGINS = "\n\n# Its test:"
 
 
@@ -220,6 +222,8 @@ def _members(part: Part) -> Iterator[str]:
     (node,) = [n for n in ast.walk(source) if isinstance(n, ast.ClassDef) and n.name == part.cls.__name__]
     for member in node.body:
         if not isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef) or member.name.startswith("_"):
+            continue
+        if member.name in NOT_FOR_HOOKS:
             continue
         marks = {ast.unparse(mark) for mark in member.decorator_list}
         if "overload" in marks or any(mark.endswith(".setter") for mark in marks):

@@ -21,6 +21,6 @@ def test_every_example_loads_clean(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_example_is_short_has_a_test_and_says_what_it_is_for(name: str) -> None:
     source = (HOOKS / f"{name}.py").read_text()
-    assert 20 <= len(source.splitlines()) <= 160
+    assert 20 <= len(source.splitlines()) <= (160 if name == "supermemory" else 120)
     assert ast.get_docstring(ast.parse(source))
     assert Path(__file__).with_name(f"test_{name}.py").exists()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from marvin_agent.testing import BlockingHarness
+
 HOOK = """
 def setup(marvin):
     @marvin.on("tool.execute.before", tools=("bash",))
@@ -70,6 +72,32 @@ def test_a_hook_that_does_not_load_fails_its_test_with_the_line(tmp_path: Path, 
     bad.write_text("def setup(marvin):\n    marvin.on('tool.execute.befor', print)\n")
     with pytest.raises(AssertionError, match=r"tool\.execute\.before.*bad\.py:2"):
         marvin_hook(bad)
+
+
+def test_a_question_without_an_answer_fails_the_test_even_when_a_refusal_was_expected() -> None:
+    def setup(marvin):  # type: ignore[no-untyped-def]
+        @marvin.on("tool.execute.before")
+        async def ask(event, ctx):  # type: ignore[no-untyped-def]
+            return None if await ctx.ui.confirm("Really?") else {"block": True, "reason": "no"}
+
+    hook = BlockingHarness(setup, answers=[False])
+    assert hook.emit("tool.execute.before").reason == "no"
+    assert hook.emit("tool.execute.before").blocked
+    with pytest.raises(AssertionError, match=r"asked confirm 'Really\?'.*no answer left"):
+        hook.close()
+
+
+def test_a_package_is_loaded_by_its_directory(tmp_path: Path, marvin_hook) -> None:  # type: ignore[no-untyped-def]
+    package = tmp_path / "mine"
+    package.mkdir()
+    (package / "words.py").write_text("WORD = 'no'\n")
+    (package / "__init__.py").write_text(
+        "from .words import WORD\n\ndef setup(marvin):\n"
+        "    marvin.on('tool.execute.before', lambda event, ctx: {'block': True, 'reason': WORD})\n"
+    )
+    hook = marvin_hook(package)
+    assert hook.hook_id == "flag:mine"
+    assert hook.emit("tool.execute.before").reason == "no"
 
 
 def test_pytest_finds_the_plugin_by_itself_and_loads_no_engine_for_it() -> None:

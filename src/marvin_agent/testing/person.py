@@ -32,6 +32,8 @@ class Person:
         self._answers = list(answers or ())
         self.has_person = answers is not None
         self.asked: list[Question] = []
+        self.unanswered: list[Question] = []
+        """Questions that came when no answer was left."""
         self.shown: list[Shown] = []
         self.statuses: dict[str, str | None] = {}
         self.widgets: dict[str, Any] = {}
@@ -43,6 +45,7 @@ class Person:
         if not self.has_person:
             return default
         if not self._answers:
+            self.unanswered.append(question)
             raise AssertionError(f"a hook asked {kind} {title!r}, and the test has no answer left")
         answer = self._answers.pop(0)
         return answer(question) if callable(answer) else answer

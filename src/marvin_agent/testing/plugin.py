@@ -1,5 +1,7 @@
 """The pytest plugin: fixtures for tests of hooks. Installed with marvin; costs nothing until a test asks for one."""
 
+import contextlib
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,34 +25,27 @@ def marvin_hook(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Call
     A path is relative to the test's file. Gives a BlockingHarness (`emit`, `prompt`, `tool`, `command`, `told`, ...)
     that works in a plain test and in an async one, and is closed at the end of the test.
     """
-    opened: list[BlockingHarness] = []
+    numbers = itertools.count()
+    with contextlib.ExitStack() as opened:
 
-    def load(hook: str | Path | Callable[[Any], Any], **options: Any) -> "BlockingHarness":
-        directory = tmp_path / f"marvin-{len(opened)}"
-        directory.mkdir()
-        found = request.path.parent / hook if isinstance(hook, str | Path) else hook
-        opened.append(testing.BlockingHarness(found, **{"directory": directory, **options}))
-        return opened[-1]
+        def load(hook: str | Path | Callable[[Any], Any], **options: Any) -> "BlockingHarness":
+            directory = tmp_path / f"marvin-{next(numbers)}"
+            directory.mkdir()
+            found = request.path.parent / hook if isinstance(hook, str | Path) else hook
+            return opened.enter_context(testing.BlockingHarness(found, **{"directory": directory, **options}))
 
-    yield load
-    for harness in opened:
-        harness.close()
+        yield load
 
 
 @pytest.fixture
 def model_server() -> Iterator[Callable[..., "ScriptedServer"]]:
     """Start a model server on 127.0.0.1 that follows a script: `model_server({"text": "Hello"}).url`."""
-    started: list[ScriptedServer] = []
+    with contextlib.ExitStack() as started:
 
-    def serve(*replies: Replies) -> "ScriptedServer":
-        server = testing.ScriptedServer(testing.Script.of(*replies))
-        server.__enter__()
-        started.append(server)
-        return server
+        def serve(*replies: Replies) -> "ScriptedServer":
+            return started.enter_context(testing.ScriptedServer(testing.Script.of(*replies)))
 
-    yield serve
-    for server in started:
-        server.__exit__(None, None, None)
+        yield serve
 
 
 @pytest.fixture
