@@ -170,7 +170,6 @@ ROWS: tuple[Spec, ...] = (
         rules=f"{_BLOCK} command@command:chain result:first",
         gate=True,
         closed=True,
-        waits_for="commands of the user",
     ),
     _row(
         e.PermissionAsk,

@@ -15,6 +15,7 @@ from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
 from marvin_agent.agent.engine import Engine
 from marvin_agent.agent.queue import Delivery, Prompt
+from marvin_agent.agent.userbash import run_user_bash
 from marvin_agent.config import Config
 from marvin_agent.errors import MarvinError, NoModelError, UsageError
 from marvin_agent.frontends.stdin import Asked
@@ -55,6 +56,7 @@ class MarvinApp(App[int]):
     CSS = """
     Screen { layout: vertical; }
     #widgets { height: auto; max-height: 12; padding: 0 1; }
+    ToastRack { align: right top; margin: 1 0; }
     Toast { max-width: 80%; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
@@ -224,10 +226,16 @@ class MarvinApp(App[int]):
         self._submit(Prompt(text), delivery)
 
     async def _command(self, prompt: Prompt, delivery: Delivery) -> None:
+        made: Prompt | str | None
         try:
-            made = await self.commands.run(prompt.text)
+            if prompt.text.startswith("!"):
+                made = await self._shell(prompt.text)
+            else:
+                made = await self.commands.run(prompt.text)
         except MarvinError as error:
             self.tell(error.show(), "error", "marvin")
+            if self.prompt.is_empty:
+                self.prompt.write(prompt.text)
             return
         match made:
             case Prompt():
@@ -236,6 +244,14 @@ class MarvinApp(App[int]):
                 self._submit(prompt, delivery)
             case str() if made:
                 self.conversation.notice(out.Notice(level="success", text=made))
+
+    async def _shell(self, text: str) -> str:
+        """Run a command of the user's own; `!!` keeps it from the model."""
+        command = text.lstrip("!").strip()
+        if command:
+            exclude = text.startswith("!!")
+            await run_user_bash(self.running_engine(), command, exclude_from_context=exclude)
+        return ""
 
     def running_engine(self) -> Engine:
         """The engine. UsageError while there is none."""
@@ -262,7 +278,15 @@ class MarvinApp(App[int]):
                 self.prompt.insert(typed or "")
                 return False
             return True
-        return not (isinstance(event, events.Key) and self.shortcuts.press(event.key))
+        if isinstance(event, events.Key):
+            if self.shortcuts.press(event.key):
+                return False
+            if event.is_printable and not self.prompt.has_focus:
+                # Whoever has clicked on the conversation and types on means the editor.
+                self.prompt.focus()
+                self.prompt.insert(event.character or "")
+                return False
+        return True
 
     def _replay_keys(self) -> None:
         """Nothing that was typed before the editor was there is lost."""

@@ -1,15 +1,13 @@
 """Completion in the prompt: a menu of commands, their arguments, or files."""
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len
 from textual.content import Content
-from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
+from marvin_agent.frontends.tui.choices import Choices
 from marvin_agent.frontends.tui.filelist import FileList
 from marvin_agent.text import one_line
 
@@ -48,30 +46,27 @@ class Editor(Protocol):
     def replace(self, insert: str, start: tuple[int, int], end: tuple[int, int]) -> object: ...
 
 
-class Menu(OptionList):
+class Menu(Choices):
     """The choices above the prompt. It never takes the focus: the keys stay with the editor."""
 
     DEFAULT_CSS = """
     Menu {
-        display: none; height: auto; max-height: 10; border: none; padding: 0 1; background: $surface;
-        scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
+        display: none; max-height: 10; padding: 0 1; background: $surface;
         &.-open { display: block; }
+        &:ansi { background: ansi_default; }
     }
     """
     can_focus = False
 
     def __init__(self) -> None:
-        super().__init__(id="menu", markup=False, compact=True)
+        super().__init__(id="menu")
         self.items: Sequence[Item] = ()
 
     def show(self, items: Sequence[Item]) -> None:
         self.items = items
-        self.clear_options()
         width = min(max((cell_len(item.text) for item in items), default=0), 40)
-        self.add_options([Option(_line(item, width)) for item in items])
+        self.fill([(str(at), _line(item, width)) for at, item in enumerate(items)])
         self.set_class(bool(items), "-open")
-        if items:
-            self.highlighted = 0
 
     def move(self, step: int) -> None:
         if self.items:
@@ -92,7 +87,6 @@ class Completion:
         self._commands = commands
         self._span = (0, 0, 0)
         """Row, first and last column of what would be replaced."""
-        self._search: asyncio.Task[None] | None = None
         self._shut = ""
         """The text for which the user closed the menu."""
 
@@ -102,9 +96,6 @@ class Completion:
 
     def follow(self, editor: Editor) -> None:
         """The text or cursor changed."""
-        if self._search:
-            self._search.cancel()
-            self._search = None
         row, column = editor.cursor_location
         line = editor.text.split("\n")[row][:column] if editor.text else ""
         if line and line == self._shut:
@@ -116,7 +107,7 @@ class Completion:
             return
         start, find = found
         self._span = (row, start, column)
-        self._search = asyncio.ensure_future(self._fill(find))
+        self.menu.run_worker(self._fill(find), group="completion", exclusive=True)
 
     def ask(self, editor: Editor) -> None:
         """The user asks for the menu."""
@@ -136,7 +127,8 @@ class Completion:
         return None
 
     async def _fill(self, find: Callable[[], Awaitable[Sequence[Item]]]) -> None:
-        self.menu.show(await find())
+        items = await find()
+        self.menu.show(items)
 
     async def _find_files(self, query: str) -> Sequence[Item]:
         return [Item(f"@{path}") for path in await self._files.find(query, SHOWN)]
@@ -161,12 +153,10 @@ class Completion:
 
     def close(self) -> None:
         """Close the menu until the text changes."""
-        if self._search:
-            self._search.cancel()
-            self._search = None
         self._hide()
 
     def _hide(self) -> None:
+        self.menu.workers.cancel_group(self.menu, "completion")
         if self.menu.items:
             self.menu.show(())
 

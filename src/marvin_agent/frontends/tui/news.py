@@ -90,9 +90,7 @@ class News:
             case out.Notice():
                 conversation.notice(event)
             case out.HookFailed():
-                text = failure_line(event)
-                self._line("error", text)
-                self._shell.tell(text, "error", event.hook)
+                self._shell.tell(failure_line(event), "error", event.hook)
             case out.HookActed():
                 self._hook_acted(event)
             case _:

@@ -68,6 +68,7 @@ class PromptEditor(TextArea):
             soft_wrap=True,
             tab_behavior="focus",
             highlight_cursor_line=False,
+            placeholder="What shall be done?",
             id="prompt",
         )
         self.has_queue = False

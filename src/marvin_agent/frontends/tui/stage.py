@@ -42,15 +42,18 @@ class AppStage:
             self._dropped.discard(dialog)
 
     def tell(self, message: str, level: out.Level, source: str) -> None:
+        problem = level in ("warning", "error")
+        if problem:
+            # A toast goes away; what went wrong stays to be read.
+            self._app.conversation.notice(out.Notice(level=level, text=message, source=source))
+            if source == "marvin":
+                return
         text = printable(message)
         title = "" if source == "marvin" else one_line(source, 60)
         severity: Any = SEVERITY.get(level, "information")
         self._app.notify(
             text, title=title, severity=severity, timeout=8 if severity != "information" else 5, markup=False
         )
-        if level in ("warning", "error"):
-            # A toast goes away; what went wrong stays to be read.
-            self._app.conversation.notice(out.Notice(level=level, text=message, source=source))
 
     def set_hook_status(self, key: str, text: str | None) -> None:
         statuses = self._app.state.statuses

@@ -4,15 +4,16 @@ from typing import Any
 
 from textual import events, on
 from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
+from marvin_agent.frontends.tui.choices import Choices
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
 from marvin_agent.text import printable
 
 
 class ConfirmDialog(Dialog[bool]):
-    KEYS = "y yes · n no · Esc no"
+    KEYS = "Esc no"
 
     def __init__(self, title: str, message: str) -> None:
         super().__init__(title)
@@ -21,7 +22,7 @@ class ConfirmDialog(Dialog[bool]):
     def parts(self) -> list[Any]:
         text = VerticalScroll(Static(printable(self._message), markup=False), classes="text", can_focus=False)
         text.display = bool(self._message)
-        return [text, OptionList(Option("Yes", id="yes"), Option("No", id="no"), id="list")]
+        return [text, Choices([("yes", Content("y  Yes")), ("no", Content("n  No"))], id="list")]
 
     def on_mount(self) -> None:
         listing = self.query_one("#list", OptionList)

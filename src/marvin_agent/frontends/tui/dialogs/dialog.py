@@ -29,7 +29,6 @@ class Dialog(ModalScreen[T], Generic[T]):
             border-title-color: $text-warning; border-title-style: bold; border-subtitle-color: $text-muted;
             &:ansi { background: ansi_default; }
         }
-        & OptionList { height: auto; max-height: 12; border: none; background: transparent; padding: 0; }
         & Input { border: round $border-blurred; background: transparent; height: 3; }
         & Input:focus { border: round $border; }
         & .text { height: auto; max-height: 100%; }

@@ -8,8 +8,8 @@ from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
+from marvin_agent.frontends.tui.choices import Choices
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
 from marvin_agent.frontends.tui.dialogs.preview import preview
 from marvin_agent.text import one_line
@@ -26,7 +26,8 @@ class PermissionDialog(Dialog[Answer]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = []
-    KEYS = "y yes · a always · n no · r no, with a reason"
+    KEYS = "Esc no"
+    FIELD_KEYS = "Enter answers · Esc back"
 
     def __init__(self, question: Mapping[str, Any], cwd: str) -> None:
         super().__init__(f"May {one_line(str(question.get('tool_name') or 'a tool'), 60)} run?")
@@ -40,12 +41,11 @@ class PermissionDialog(Dialog[Answer]):
         what = VerticalScroll(Static(preview(self._question, self._cwd)), classes="text")
         why = Static(Content(self._why()), id="why")
         fields = Vertical(id="fields")
-        options = [Option("Yes, this once", id="yes")]
+        options = [("yes", "y  Yes, this once")]
         if self._patterns:
-            always = one_line(", ".join(self._patterns), 120)
-            options.append(Option(Content(f"Always in this project: {always}"), id="always"))
-        options += [Option("No", id="no"), Option("No, and say why", id="reason")]
-        return [what, why, OptionList(*options, markup=False, id="list"), fields]
+            options.append(("always", f"a  Always in this project: {one_line(', '.join(self._patterns), 120)}"))
+        options += [("no", "n  No"), ("reason", "r  No, and say why")]
+        return [what, why, Choices([(name, Content(text)) for name, text in options], id="list"), fields]
 
     def on_mount(self) -> None:
         self.query_one("#list", OptionList).focus()
@@ -84,6 +84,7 @@ class PermissionDialog(Dialog[Answer]):
         box.mount(*inputs)
         box.display = True
         self.query_one("#list").display = False
+        self.query_one("#box").border_subtitle = Content(self.FIELD_KEYS)
         inputs[0].focus()
 
     @on(Input.Submitted)
@@ -99,6 +100,7 @@ class PermissionDialog(Dialog[Answer]):
             self._answer("deny")
             return
         self._field = ""
+        self.query_one("#box").border_subtitle = Content(self.KEYS)
         self.query_one("#fields").display = False
         listing = self.query_one("#list", OptionList)
         listing.display = True

@@ -7,8 +7,8 @@ from textual import events, on
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
-from textual.widgets.option_list import Option
 
+from marvin_agent.frontends.tui.choices import Choices
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
 from marvin_agent.frontends.tui.fuzzy import score
 from marvin_agent.text import one_line
@@ -29,7 +29,7 @@ class SelectDialog(Dialog[int]):
         self._chosen = chosen
 
     def parts(self) -> list[Any]:
-        listing = OptionList(*self._lines(), markup=False, id="list")
+        listing = Choices(self._lines(), id="list")
         parts: list[Widget] = [listing]
         if len(self._options) > LONG:
             listing.can_focus = False
@@ -41,10 +41,10 @@ class SelectDialog(Dialog[int]):
         listing.highlighted = self._chosen if self._options else None
         (self.query_one("#search") if len(self._options) > LONG else listing).focus()
 
-    def _lines(self) -> list[Option]:
+    def _lines(self) -> list[tuple[str, Content]]:
         numbered = len(self._options) <= LONG
         return [
-            Option(Content(f"{at + 1}  " if numbered else "") + Content(one_line(self._options[at], WIDTH)), id=str(at))
+            (str(at), Content((f"{at + 1}  " if numbered else "") + one_line(self._options[at], WIDTH)))
             for at in self._shown
         ]
 
@@ -68,10 +68,7 @@ class SelectDialog(Dialog[int]):
         query = event.value.lower()
         scored = [(value, at) for at, text in enumerate(self._options) if (value := score(query, text)) is not None]
         self._shown = [at for _, at in sorted(scored)] if query else list(range(len(self._options)))
-        listing = self.query_one("#list", OptionList)
-        listing.clear_options()
-        listing.add_options(self._lines())
-        listing.highlighted = 0 if self._shown else None
+        self.query_one("#list", Choices).fill(self._lines())
 
     @on(Input.Submitted, "#search")
     def _enter(self) -> None:

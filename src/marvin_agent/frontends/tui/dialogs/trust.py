@@ -7,8 +7,8 @@ from textual import events, on
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
+from marvin_agent.frontends.tui.choices import Choices
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
 from marvin_agent.text import printable
 
@@ -19,7 +19,7 @@ SHOWN = 200
 
 class TrustDialog(Dialog[Choice]):
     DEFAULT_CSS = "TrustDialog .text { margin: 1 0; max-height: 60vh; border: round $border-blurred; }"
-    KEYS = "o once · a always · n no · Tab and arrows read on"
+    KEYS = "Tab: read on · Esc no"
 
     def __init__(self, root: str, files: Mapping[str, bytes], changes: Mapping[str, str]) -> None:
         super().__init__("Trust this project?")
@@ -37,10 +37,12 @@ class TrustDialog(Dialog[Choice]):
         return [
             head,
             VerticalScroll(Static(self._content()), classes="text"),
-            OptionList(
-                Option("Trust them for this run", id="once"),
-                Option("Always, as long as nothing in them changes", id="always"),
-                Option("No, go on without them", id="no"),
+            Choices(
+                [
+                    ("once", Content("o  Trust them for this run")),
+                    ("always", Content("a  Always, as long as nothing in them changes")),
+                    ("no", Content("n  No, go on without them")),
+                ],
                 id="list",
             ),
         ]
