@@ -165,6 +165,24 @@ class Terminal:
                 assert re.search(pattern, self.text), f"it ended without {pattern!r}. The screen:\n{self.text}"
         return self.text
 
+    def wait_for_not(self, pattern: str, timeout: float = TIME_LIMIT) -> None:
+        """Wait until the screen does not show a regular expression any more."""
+        until = time.monotonic() + timeout
+        while re.search(pattern, self.text):
+            assert time.monotonic() < until, f"{pattern!r} is still there. The screen:\n{self.text}"
+            self._read()
+
+    def quiet(self, seconds: float) -> None:
+        """Read for a while: for what must not happen, and for a person who takes his time."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self._read()
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Another size of the window."""
+        self._screen.resize(rows, columns)
+        self.child.setwinsize(rows, columns)
+
     def end(self) -> int:
         """Wait for the program's end; gives its exit code, or minus the signal that killed it."""
         until = time.monotonic() + TIME_LIMIT

@@ -20,7 +20,7 @@ from marvin_agent.agent.request import Caller
 from marvin_agent.agent.setup import Setup
 from marvin_agent.agent.usage import add
 from marvin_agent.agent.watcher import HookNews
-from marvin_agent.errors import Refused
+from marvin_agent.errors import HookError, Refused, SessionError
 from marvin_agent.hooks import events as h
 from marvin_agent.hooks.dispatch import Limits as HookLimits
 from marvin_agent.hooks.hosts.settings import HostSettings
@@ -308,6 +308,19 @@ class Engine:
     async def compact(self, instructions: str | None = None, reason: h.CompactReason = "manual") -> Compacted:
         """Sum the conversation up. Raises Refused or ProviderError; the session is then as it was."""
         return await self.conversation.compact(self.model, self.thinking, instructions, reason)
+
+    async def reload(self) -> None:
+        """Let the hooks go and load those that are there now. Raises SessionError while a run is under way."""
+        if self._run:
+            raise SessionError("The agent is working; wait for it or abort it before loading the hooks again.")
+        if self.setup.sources is None:
+            raise HookError("this engine was not told where its hooks are")
+        sources = await self.setup.sources()
+        await self._drain()
+        await self.points.together(h.SessionShutdown, reason="reload")
+        await self.hooks.reload(sources)
+        self.hooks.require()
+        await self.points.fire(h.SessionStart, reason="reload")
 
     async def _fall_back(self) -> bool:
         """Go on with the next model of the list, when the user asked for that and there is one."""

@@ -314,6 +314,8 @@ class HookSide:
                     await engine.compact(arguments["instructions"])
                 case "new_session":
                     await engine.conversation.new(arguments["parent"], arguments["setup"])
+                case "reload":
+                    await engine.reload()
                 case "switch":
                     await engine.conversation.resume(arguments["path"])
                 case _:

@@ -1,6 +1,6 @@
 """What an engine is made of: decided once, by the frontend that starts it."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ from marvin_agent.agent.request import Models
 from marvin_agent.agent.retry import RetryPolicy
 from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
+from marvin_agent.hooks.sources import Source
 from marvin_agent.llm.values import Model, ThinkingLevel
 from marvin_agent.session.store import Session
 from marvin_agent.tools.registry import Registry
@@ -51,6 +52,8 @@ class Setup(msgspec.Struct, kw_only=True, frozen=True):
     """Environment variables that hold providers' keys."""
     keep_recent_tokens: int = 20_000
     trace_file: str | None = None
+    sources: Callable[[], Awaitable[Sequence[Source]]] | None = None
+    """Where the hooks are now, for loading them again."""
 
     def thinking_of(self, index: int) -> ThinkingLevel:
         return self.thinking[min(index, len(self.thinking) - 1)]

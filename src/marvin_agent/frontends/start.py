@@ -3,8 +3,10 @@
 import argparse
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
+
+import msgspec
 
 from marvin_agent.agent.caps import Limits
 from marvin_agent.agent.engine import Engine
@@ -17,6 +19,7 @@ from marvin_agent.frontends.hook_sources import Project, gather, only_required
 from marvin_agent.frontends.session_choice import open_session, sessions_dir
 from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
+from marvin_agent.hooks.sources import Source
 from marvin_agent.llm.auth.keys import provider_key_names
 from marvin_agent.llm.values import THINKING_LEVELS, Model, ThinkingLevel
 from marvin_agent.places import Places
@@ -57,10 +60,12 @@ async def start_engine(
     interface: Interface,
     notify: Notify,
     project: Project | None = None,
+    look_again: Callable[[], Awaitable[Project]] | None = None,
 ) -> Engine:
     """Everything up to the first prompt. Raises MarvinError; what is worth a word goes to `notify`.
 
-    `project`: what a person was asked about already, so that what runs is what he looked at.
+    `project`: what a person was asked about already, so that what runs is what he looked at; `look_again` asks anew,
+    when the hooks are loaded again.
     """
     project = project or Project(places, trust_now=options.trust_project, notify=notify)
     config = load(places, trusted=project.trusted, overrides=overrides(options))
@@ -117,7 +122,17 @@ async def start_engine(
         trace_file=os.path.join(places.cwd, options.trace_hooks) if options.trace_hooks else None,
         keep_recent_tokens=config.compaction.keep_recent_tokens,
     )
-    engine = Engine(setup)
+
+    def chosen(found: Project) -> list[Source]:
+        sources = gather(config, places, found, options.hook, notify)
+        return only_required(sources, config.hooks.required) if options.no_hooks else sources
+
+    async def sources() -> list[Source]:
+        return chosen(
+            await look_again() if look_again else Project(places, trust_now=options.trust_project, notify=notify)
+        )
+
+    engine = Engine(msgspec.structs.replace(setup, sources=sources))
     for policy in (permissions, instructions, model_notice):
         await engine.hooks.load_setup(policy.setup, policy.__name__.rpartition(".")[2])
     if engine.hooks.problems:
@@ -125,8 +140,7 @@ async def start_engine(
         raise ConfigError(
             "\n".join(f"{problem.hook} did not load: {problem.error}" for problem in engine.hooks.problems)
         )
-    sources = gather(config, places, project, options.hook, notify)
-    await engine.hooks.load_sources(only_required(sources, config.hooks.required) if options.no_hooks else sources)
+    await engine.hooks.load_sources(chosen(project))
     engine.hooks.require()
     _set_flags(engine, options.flag)
     return engine

@@ -31,7 +31,7 @@ from marvin_agent.frontends.tui.header import Header, git_branch
 from marvin_agent.frontends.tui.history import History
 from marvin_agent.frontends.tui.interface import Person
 from marvin_agent.frontends.tui.keyactions import KeyActions
-from marvin_agent.frontends.tui.keys import bindings, configured, taken
+from marvin_agent.frontends.tui.keys import bindings, configured
 from marvin_agent.frontends.tui.modellist import ModelList
 from marvin_agent.frontends.tui.news import News
 from marvin_agent.frontends.tui.notifier import Notifier
@@ -43,6 +43,7 @@ from marvin_agent.frontends.tui.stage import AppStage
 from marvin_agent.frontends.tui.standin import ConversationView
 from marvin_agent.frontends.tui.state import State
 from marvin_agent.frontends.tui.templates import templates_in, templates_of_project
+from marvin_agent.frontends.tui.terminalkeys import learn_keys
 from marvin_agent.frontends.tui.themes import use_theme
 from marvin_agent.messages import AssistantMessage
 from marvin_agent.places import Places
@@ -95,6 +96,8 @@ class MarvinApp(App[int]):
         self._asked = asked
         self._early: list[tuple[Prompt, Delivery]] = []
         self._early_keys: list[events.Key | events.Paste] | None = []
+        self._stuck = False
+        """Whether something is missing that only the user can give."""
         self._leaving = False
 
     def compose(self) -> ComposeResult:
@@ -110,6 +113,7 @@ class MarvinApp(App[int]):
 
     async def live(self) -> None:
         """Run until the user leaves."""
+        learn_keys()
         try:
             await self.run_async()
         finally:
@@ -133,15 +137,16 @@ class MarvinApp(App[int]):
             self._use(config)
             engine = await self._boot.start()
         except NoModelError as error:
+            self._stuck = True
             self.state.begin("")
             self.repaint()
             self.tell(f"{error.show()}\n\nHere, /login stores a key and goes on.", "warning", "marvin")
             return
         except MarvinError as error:
             self.failure = error
-            self.exit(error.exit_code)
+            self.exit(return_code=error.exit_code)
             return
-        self.engine = engine
+        self.engine, self._stuck = engine, False
         await self._run(engine)
 
     def _use(self, config: Config) -> None:
@@ -149,26 +154,39 @@ class MarvinApp(App[int]):
         self.keymap, problems = configured(config.keybindings)
         self.set_keymap(dict(self.keymap))
         self.take_theme(config.theme)
+        self._read_templates()
+        for problem in problems:
+            self._notify(problem)
+
+    def _read_templates(self) -> None:
         self.commands.templates = templates_in(f"{self.places.config_dir}/commands")
         project = self._boot.project
         if project and project.trusted:
             self.commands.templates |= templates_of_project(project.snapshot.files)
-        for problem in problems:
-            self._notify(problem)
 
     async def _run(self, engine: Engine) -> None:
-        self.state.model, self.state.thinking = engine.model.ref, engine.thinking
-        self.state.context_limit = engine.model.context_window
         self.run_worker(self._news.read(engine.outlet.subscribe()), name="news")
         await engine.start()
         self.state.begin("")
-        for problem in self.shortcuts.take(engine.side.shortcuts, taken(self.keymap)):
-            self._notify(problem)
+        self._report_shortcuts()
         self._say_what_was_asked()
         early, self._early = self._early, []
         for prompt, delivery in early:
             engine.submit(prompt, delivery)
         self.repaint()
+
+    def _report_shortcuts(self) -> None:
+        for problem in self.shortcuts.conflicts():
+            self._notify(problem)
+
+    async def reload(self) -> int:
+        """Load hooks and Markdown commands again; how many hooks there are then. Raises MarvinError."""
+        engine = self.running_engine()
+        self.stage.forget_hooks()
+        await engine.reload()
+        self._report_shortcuts()
+        self._read_templates()
+        return sum(hook.scope != "builtin" for hook in engine.hooks.registry.hooks)
 
     def _say_what_was_asked(self) -> None:
         """The prompt of the command line, before what was typed meanwhile."""
@@ -193,7 +211,7 @@ class MarvinApp(App[int]):
             await self.engine.close(reason)
         if reason == "quit":
             self.prompt.clear_text()
-        self.exit(0 if reason == "quit" else 128 + signal.SIGTERM)
+        self.exit(return_code=0 if reason == "quit" else 128 + signal.SIGTERM)
 
     def last_words(self) -> str:
         """What is left on the normal screen: the last answer, and how to go on."""
@@ -214,6 +232,9 @@ class MarvinApp(App[int]):
     def _submit(self, prompt: Prompt, delivery: Delivery) -> None:
         if self.engine and not self._leaving:
             self.engine.submit(prompt, delivery)
+        elif self._stuck:
+            self.prompt.put_back((prompt,))
+            self.tell("There is no model yet: /login stores a key.", "warning", "marvin")
         else:
             self._early.append((prompt, delivery))
 
@@ -318,7 +339,7 @@ class MarvinApp(App[int]):
 
     def repaint(self) -> None:
         if engine := self.engine:
-            self.state.context_limit = engine.model.context_window
+            self.state.show_model(engine.model, engine.thinking)
         if self.is_mounted(self._footer):
             self._header.paint()
             self._footer.paint()

@@ -31,6 +31,12 @@ class Boot:
 
     async def look(self) -> Config:
         """The configuration, once it is known whether the project's counts. Raises MarvinError."""
+        project = await self.look_at_project()
+        self.config = load(self._places, trusted=project.trusted, overrides=overrides(self._options))
+        return self.config
+
+    async def look_at_project(self) -> Project:
+        """The project, and whether it may act; the user decides when nobody has."""
         held: list[str] = []
         self.project = project = Project(self._places, trust_now=self._options.trust_project, notify=held.append)
         if not project.trusted and project.problem is None:
@@ -38,8 +44,7 @@ class Boot:
         if not project.trusted:
             for text in held:
                 self._notify(text)
-        self.config = load(self._places, trusted=project.trusted, overrides=overrides(self._options))
-        return self.config
+        return project
 
     async def start(self) -> Engine:
         """The engine, not yet started. Raises MarvinError."""
@@ -53,6 +58,7 @@ class Boot:
             interface=self._person,
             notify=self._notify,
             project=self.project,
+            look_again=self.look_at_project,
         )
 
     async def _ask_for_trust(self, project: Project) -> None:

@@ -195,6 +195,10 @@ async def _hooks(app: "MarvinApp", _: str) -> str:
     return ""
 
 
+async def _reload(app: "MarvinApp", _: str) -> str:
+    return f"Loaded again: {await app.reload()} hooks."
+
+
 async def _login(app: "MarvinApp", provider: str) -> str:
     if not provider:
         names = app.models.providers()
@@ -242,6 +246,7 @@ OWN: dict[str, AppCommand] = {
     "cost": AppCommand("what this session has used", _cost),
     "hooks": AppCommand("the hooks that are loaded", _hooks),
     "permissions": AppCommand("what may run without asking", _permissions),
+    "reload": AppCommand("load hooks and commands again", _reload),
     "sessions": AppCommand("go on with another session", _sessions),
     "resume": AppCommand("go on with the session of an id", _resume, "[id]", _session_ids),
     "name": AppCommand("give the session a name", _name, "[name]"),

@@ -1,10 +1,9 @@
 """Keys that hooks registered: run in the hook's name, and reported when the key is taken."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from marvin_agent.errors import MarvinError
-from marvin_agent.frontends.tui.keys import shown
+from marvin_agent.frontends.tui.keys import shown, taken
 from marvin_agent.hooks.command import run_command
 
 if TYPE_CHECKING:
@@ -43,40 +42,40 @@ EDITOR_KEYS = frozenset(
 
 
 class Shortcuts:
-    """The keys of hooks by their name in Textual."""
+    """Asked of the hooks at each key, since hooks come and go."""
 
     def __init__(self, app: "MarvinApp") -> None:
         self._app = app
-        self._keys: dict[str, tuple[Any, str]] = {}
 
     def __call__(self) -> dict[str, str]:
-        """Each key with its hook, for the help."""
-        return {key: hook for key, (_, hook) in self._keys.items()}
+        """Each key that works with its hook, for the help."""
+        return {key: hook for key, (_, hook) in self._given().items() if not self._owner(key)}
 
-    def take(self, given: Mapping[str, tuple[Any, str]], taken: Mapping[str, str]) -> list[str]:
-        """Use the keys of hooks; a line for each that cannot be used."""
-        problems = []
-        self._keys = {}
-        for key, (handler, hook) in given.items():
-            name = normal(key)
-            if owner := taken.get(name) or (name in EDITOR_KEYS and "the editor"):
-                problems.append(f"{hook}: the key {shown(name)} is taken by {owner}; its shortcut does not work")
-            else:
-                self._keys[name] = (handler, hook)
-        return problems
+    def conflicts(self) -> list[str]:
+        """A line for each shortcut that cannot be used."""
+        return [
+            f"{hook}: the key {shown(key)} is taken by {owner}; its shortcut does not work"
+            for key, (_, hook) in self._given().items()
+            if (owner := self._owner(key))
+        ]
+
+    def _given(self) -> dict[str, tuple[Any, str]]:
+        engine = self._app.engine
+        return {normal(key): pair for key, pair in engine.side.shortcuts.items()} if engine else {}
+
+    def _owner(self, key: str) -> str:
+        return taken(self._app.keymap).get(key, "") or ("the editor" if key in EDITOR_KEYS else "")
 
     def press(self, key: str) -> bool:
         """Run the shortcut of a key, if it has one."""
-        if key not in self._keys:
+        given = self._given()
+        if key not in given or self._owner(key):
             return False
-        self._app.run_worker(self._run(key), name=f"shortcut {key}")
+        self._app.run_worker(self._run(key, *given[key]), name=f"shortcut {key}")
         return True
 
-    async def _run(self, key: str) -> None:
-        engine = self._app.engine
-        handler, hook_id = self._keys[key]
-        if engine is None:
-            return
+    async def _run(self, key: str, handler: Any, hook_id: str) -> None:
+        engine = self._app.running_engine()
         hook = next((hook for hook in engine.hooks.registry.hooks if hook.id == hook_id), None)
         if hook is None:
             return

@@ -3,7 +3,8 @@
 import time
 
 from marvin_agent.agent import events as out
-from marvin_agent.llm.values import TextDelta, ThinkingDelta, ToolCallDelta
+from marvin_agent.llm.thinking import supported
+from marvin_agent.llm.values import Model, TextDelta, ThinkingDelta, ThinkingLevel, ToolCallDelta
 from marvin_agent.messages import AssistantMessage
 from marvin_agent.text import one_line
 
@@ -64,8 +65,6 @@ class State:
             case out.QueueChanged():
                 steering = [("steer", text) for text in event.steering]
                 self.queue = (*steering, *[("follow-up", text) for text in event.follow_up])
-            case out.ModelChanged():
-                self.model, self.thinking = f"{event.provider}/{event.model_id}", event.thinking_level
             case out.HookWaiting():
                 self.waiting = event if event.hook else None
             case out.SessionChanged():
@@ -76,6 +75,11 @@ class State:
     def add(self, message: AssistantMessage) -> None:
         """Count a message of a session that is opened."""
         self._count(message)
+
+    def show_model(self, model: Model, thinking: ThinkingLevel) -> None:
+        """The model as it is now; a level that it does not have is not shown."""
+        self.model, self.context_limit = model.ref, model.context_window
+        self.thinking = thinking if thinking in supported(model) else ""
 
     def begin(self, activity: str) -> None:
         self._do(activity)
