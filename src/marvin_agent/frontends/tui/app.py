@@ -22,6 +22,7 @@ from marvin_agent.frontends.stdin import Asked
 from marvin_agent.frontends.tui.boot import Boot
 from marvin_agent.frontends.tui.commands import CommandTable
 from marvin_agent.frontends.tui.completion import Completion, Menu
+from marvin_agent.frontends.tui.conversation.view import ConversationView
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
 from marvin_agent.frontends.tui.draft import Draft
 from marvin_agent.frontends.tui.farewell import farewell
@@ -40,7 +41,6 @@ from marvin_agent.frontends.tui.prompt import PromptEditor
 from marvin_agent.frontends.tui.queueview import QueueView
 from marvin_agent.frontends.tui.shortcuts import Shortcuts
 from marvin_agent.frontends.tui.stage import AppStage
-from marvin_agent.frontends.tui.standin import ConversationView
 from marvin_agent.frontends.tui.state import State
 from marvin_agent.frontends.tui.templates import templates_in, templates_of_project
 from marvin_agent.frontends.tui.terminalkeys import learn_keys

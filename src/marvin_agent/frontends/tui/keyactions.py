@@ -53,13 +53,13 @@ class KeyActions:
             case "search":
                 app.run_text("/search")
             case "pageUp":
-                app.conversation.scroll_page_up(animate=False)
+                app.conversation.action_page(-1)
             case "pageDown":
-                app.conversation.scroll_page_down(animate=False)
+                app.conversation.action_page(1)
             case "top":
-                app.conversation.scroll_home(animate=False)
+                app.conversation.action_home()
             case "bottom":
-                app.conversation.scroll_end(animate=False)
+                app.conversation.action_end()
             case _:
                 self.show_keys()
 
@@ -75,7 +75,7 @@ class KeyActions:
         app = self._app
         if selected := app.conversation.selected_text or app.prompt.selected_text:
             app.copy(selected)
-            app.screen.clear_selection()
+            app.conversation.action_unmark()
             return
         now = time.monotonic()
         if now - self._pressed < TWICE:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from marvin_agent.agent import events as out
 from marvin_agent.agent.outlet import Subscription
 from marvin_agent.frontends.result import failure_line
-from marvin_agent.frontends.tui.standin import ConversationView
+from marvin_agent.frontends.tui.conversation.view import ConversationView
 from marvin_agent.frontends.tui.state import State
 from marvin_agent.messages import AssistantMessage, HookMessage, UserMessage
 
