@@ -77,7 +77,7 @@ def test_the_first_start_without_any_configuration_says_what_to_do_and_login_goe
         assert "/login" in terminal.text
         terminal.send("hello\r")
         terminal.wait_for("no model yet")
-        assert "hello" in terminal.text
+        terminal.wait_for("│ hello")
         terminal.send(f"{CTRL_C}/login openai\r")
         terminal.wait_for("API key of openai")
         terminal.send("")
@@ -198,11 +198,11 @@ def test_two_hook_dialogs_of_parallel_tools_come_one_after_the_other(tmp_path: P
     marvin = Marvin(tmp_path)
     marvin.script({"toolCalls": [bash("touch first"), bash("touch second")]}, {"text": "Half done."})
     with marvin.terminal("--auto", "--hook", hook(marvin, CONFIRMS), "do both") as terminal:
-        terminal.wait_for("touch first")
+        terminal.wait_for(r"(?s)May it\?.*touch first")
         assert terminal.text.count("May it?") == 1
         wait_until_it_listens(terminal)
         terminal.send("y")
-        terminal.wait_for("touch second")
+        terminal.wait_for(r"(?s)May it\?.*touch second")
         wait_until_it_listens(terminal)
         terminal.send(ENTER)  # No is what Enter says
         terminal.wait_for("Half done")

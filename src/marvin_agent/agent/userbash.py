@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from marvin_agent.agent.engine import Engine
 
 ORIGIN = "user"
+CALL_OF_USER = "user_"
+"""What the id of such a call begins with."""
 
 
 async def run_user_bash(engine: "Engine", command: str, *, exclude_from_context: bool) -> Result:
@@ -31,7 +33,7 @@ async def run_user_bash(engine: "Engine", command: str, *, exclude_from_context:
         given = outcome.decided.get("result")
         if given is not None and outcome.decided_by:
             by = tuple(dict.fromkeys((*by, outcome.decided_by)))
-    call = ToolCall(id=f"user_{uuid.uuid4().hex[:12]}", name="bash", arguments=raw({"command": command}))
+    call = ToolCall(id=f"{CALL_OF_USER}{uuid.uuid4().hex[:12]}", name="bash", arguments=raw({"command": command}))
     result = Result(call, ORIGIN)
     result.changed_by = by
     if given is None:

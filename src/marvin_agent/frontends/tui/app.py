@@ -12,10 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 
 from marvin_agent.agent import events as out
-from marvin_agent.agent.attachments import parts_of
 from marvin_agent.agent.engine import Engine
-from marvin_agent.agent.queue import Delivery, Prompt
-from marvin_agent.agent.userbash import run_user_bash
 from marvin_agent.config import Config
 from marvin_agent.errors import MarvinError, NoModelError, UsageError
 from marvin_agent.frontends.stdin import Asked
@@ -23,7 +20,6 @@ from marvin_agent.frontends.tui.boot import Boot
 from marvin_agent.frontends.tui.commands import CommandTable
 from marvin_agent.frontends.tui.completion import Completion, Menu
 from marvin_agent.frontends.tui.conversation.view import ConversationView
-from marvin_agent.frontends.tui.dialogs.dialog import Dialog
 from marvin_agent.frontends.tui.draft import Draft
 from marvin_agent.frontends.tui.farewell import farewell
 from marvin_agent.frontends.tui.filelist import FileList
@@ -32,6 +28,7 @@ from marvin_agent.frontends.tui.header import Header, git_branch
 from marvin_agent.frontends.tui.history import History
 from marvin_agent.frontends.tui.interface import Person
 from marvin_agent.frontends.tui.keyactions import KeyActions
+from marvin_agent.frontends.tui.keyboard import Keyboard
 from marvin_agent.frontends.tui.keys import bindings, configured
 from marvin_agent.frontends.tui.modellist import ModelList
 from marvin_agent.frontends.tui.news import News
@@ -39,13 +36,15 @@ from marvin_agent.frontends.tui.notifier import Notifier
 from marvin_agent.frontends.tui.owncommands import OWN
 from marvin_agent.frontends.tui.prompt import PromptEditor
 from marvin_agent.frontends.tui.queueview import QueueView
+from marvin_agent.frontends.tui.searchbar import SearchBar
+from marvin_agent.frontends.tui.sending import Sender
 from marvin_agent.frontends.tui.shortcuts import Shortcuts
 from marvin_agent.frontends.tui.stage import AppStage
 from marvin_agent.frontends.tui.state import State
 from marvin_agent.frontends.tui.templates import templates_in, templates_of_project
 from marvin_agent.frontends.tui.terminalkeys import learn_keys
 from marvin_agent.frontends.tui.themes import use_theme
-from marvin_agent.messages import AssistantMessage
+from marvin_agent.messages import AssistantMessage, HookMessage
 from marvin_agent.places import Places
 
 
@@ -78,8 +77,10 @@ class MarvinApp(App[int]):
         self.models = ModelList(places)
         self.notifier = Notifier(self.write_terminal, lambda: not self.app_focus)
         self.commands = CommandTable(self, OWN)
+        self.sender = Sender(self, asked)
         self.keymap: Mapping[str, str] = {}
-        self.conversation = ConversationView()
+        self.conversation = ConversationView(renderer=self._draw)
+        self.searchbar = SearchBar(self.conversation)
         menu = Menu()
         self.prompt = PromptEditor(
             cwd=places.cwd,
@@ -93,18 +94,17 @@ class MarvinApp(App[int]):
         self._footer = Footer(self.state)
         self._news = News(self, self.conversation, self.state)
         self._boot = Boot(options, places, self.person, self._notify)
-        self._asked = asked
-        self._early: list[tuple[Prompt, Delivery]] = []
-        self._early_keys: list[events.Key | events.Paste] | None = []
-        self._stuck = False
-        """Whether something is missing that only the user can give."""
-        self._leaving = False
+        self._keyboard = Keyboard(self)
+        self._said_early: list[out.Notice] = []
+        """What was said before a session is shown, which begins the conversation anew."""
+        self.leaving = False
 
     def compose(self) -> ComposeResult:
         yield self._header
         yield self.conversation
         yield Vertical(id="widgets")
         yield self._queue
+        yield self.searchbar
         yield self._menu
         yield self.prompt
         yield self._footer
@@ -117,7 +117,7 @@ class MarvinApp(App[int]):
         try:
             await self.run_async()
         finally:
-            if self.engine and not self._leaving:
+            if self.engine and not self.leaving:
                 await self.engine.close("error")
 
     async def on_mount(self) -> None:
@@ -127,7 +127,7 @@ class MarvinApp(App[int]):
         self.prompt.focus()
         self.state.branch = git_branch(self.places.project_root)
         self.repaint()
-        self.call_after_refresh(self._replay_keys)
+        self.call_after_refresh(self._keyboard.begin)
         self.run_worker(self._begin(), name="engine")
 
     async def _begin(self) -> None:
@@ -137,7 +137,7 @@ class MarvinApp(App[int]):
             self._use(config)
             engine = await self._boot.start()
         except NoModelError as error:
-            self._stuck = True
+            self.sender.stuck = True
             self.state.begin("")
             self.repaint()
             self.tell(f"{error.show()}\n\nHere, /login stores a key and goes on.", "warning", "marvin")
@@ -146,7 +146,7 @@ class MarvinApp(App[int]):
             self.failure = error
             self.exit(return_code=error.exit_code)
             return
-        self.engine, self._stuck = engine, False
+        self.engine = engine
         await self._run(engine)
 
     def _use(self, config: Config) -> None:
@@ -169,10 +169,7 @@ class MarvinApp(App[int]):
         await engine.start()
         self.state.begin("")
         self._report_shortcuts()
-        self._say_what_was_asked()
-        early, self._early = self._early, []
-        for prompt, delivery in early:
-            engine.submit(prompt, delivery)
+        self.sender.begin(engine)
         self.repaint()
 
     def _report_shortcuts(self) -> None:
@@ -188,22 +185,11 @@ class MarvinApp(App[int]):
         self._read_templates()
         return sum(hook.scope != "builtin" for hook in engine.hooks.registry.hooks)
 
-    def _say_what_was_asked(self) -> None:
-        """The prompt of the command line, before what was typed meanwhile."""
-        if not self._asked.text and not self._asked.attachments:
-            return
-        try:
-            text, images = parts_of(self._asked.text, self._asked.attachments, self.places.cwd)
-        except MarvinError as error:
-            self._notify(error.show())
-            return
-        self._take(Prompt(text, images), "follow_up")
-
     async def leave(self, reason: str) -> None:
         """End the run, tell the hooks, close the files, and leave."""
-        if self._leaving:
+        if self.leaving:
             return
-        self._leaving = True
+        self.leaving = True
         self.prompt.keep_draft()
         self.state.begin("leaving")
         self.repaint()
@@ -221,58 +207,7 @@ class MarvinApp(App[int]):
 
     @on(PromptEditor.Submitted)
     def _submitted(self, event: PromptEditor.Submitted) -> None:
-        self._take(event.prompt, event.delivery)
-
-    def _take(self, prompt: Prompt, delivery: Delivery) -> None:
-        if prompt.text.startswith(("/", "!")):
-            self.run_worker(self._command(prompt, delivery), name="command")
-        else:
-            self._submit(prompt, delivery)
-
-    def _submit(self, prompt: Prompt, delivery: Delivery) -> None:
-        if self.engine and not self._leaving:
-            self.engine.submit(prompt, delivery)
-        elif self._stuck:
-            self.prompt.put_back((prompt,))
-            self.tell("There is no model yet: /login stores a key.", "warning", "marvin")
-        else:
-            self._early.append((prompt, delivery))
-
-    def run_text(self, text: str) -> None:
-        """Do what a text says as if it had been typed."""
-        self._take(Prompt(text), "steer")
-
-    def send_text(self, text: str, delivery: Delivery) -> None:
-        """A prompt that a command makes."""
-        self._submit(Prompt(text), delivery)
-
-    async def _command(self, prompt: Prompt, delivery: Delivery) -> None:
-        made: Prompt | str | None
-        try:
-            if prompt.text.startswith("!"):
-                made = await self._shell(prompt.text)
-            else:
-                made = await self.commands.run(prompt.text)
-        except MarvinError as error:
-            self.tell(error.show(), "error", "marvin")
-            if self.prompt.is_empty:
-                self.prompt.write(prompt.text)
-            return
-        match made:
-            case Prompt():
-                self._submit(made, delivery)
-            case None:
-                self._submit(prompt, delivery)
-            case str() if made:
-                self.conversation.notice(out.Notice(level="success", text=made))
-
-    async def _shell(self, text: str) -> str:
-        """Run a command of the user's own; `!!` keeps it from the model."""
-        command = text.lstrip("!").strip()
-        if command:
-            exclude = text.startswith("!!")
-            await run_user_bash(self.running_engine(), command, exclude_from_context=exclude)
-        return ""
+        self.sender.take(event.prompt, event.delivery)
 
     def running_engine(self) -> Engine:
         """The engine. UsageError while there is none."""
@@ -283,37 +218,10 @@ class MarvinApp(App[int]):
     # Keys.
 
     async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded and not self._lets_through(event):
-            return
+        match event:
+            case events.Key() | events.Paste() if not event.is_forwarded and not self._keyboard.lets_through(event):
+                return
         await super().on_event(event)
-
-    def _lets_through(self, event: events.Key | events.Paste) -> bool:
-        if self._early_keys is not None:
-            self._early_keys.append(event)
-            return False
-        screen = self.screen
-        if isinstance(screen, Dialog):
-            if screen.too_early():
-                # Meant for the editor, where it would have gone a moment before.
-                typed = event.character if isinstance(event, events.Key) and event.is_printable else None
-                self.prompt.insert(typed or "")
-                return False
-            return True
-        if isinstance(event, events.Key):
-            if self.shortcuts.press(event.key):
-                return False
-            if event.is_printable and not self.prompt.has_focus:
-                # Whoever has clicked on the conversation and types on means the editor.
-                self.prompt.focus()
-                self.prompt.insert(event.character or "")
-                return False
-        return True
-
-    def _replay_keys(self) -> None:
-        """Nothing that was typed before the editor was there is lost."""
-        early, self._early_keys = self._early_keys or [], None
-        for event in early:
-            self.post_message(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         # Dialogs have the keys for themselves.
@@ -358,10 +266,18 @@ class MarvinApp(App[int]):
             for message in messages:
                 if isinstance(message, AssistantMessage):
                     self.state.add(message)
+            for notice in self._said_early:
+                self.conversation.notice(notice)
+        self._said_early.clear()
+
+    def _draw(self, message: HookMessage, opened: bool) -> object | None:
+        """What the renderer of a hook makes of a hook's message; None when there is none."""
+        found = self.engine.side.renderers.get(message.custom_type) if self.engine else None
+        return found[0](message, opened, self.current_theme) if found else None
 
     def settled(self) -> None:
         self.state.branch = git_branch(self.places.project_root)
-        if not self._leaving:
+        if not self.leaving:
             self.notifier.done("marvin is done")
 
     def tell(self, message: str, level: out.Level, source: str) -> None:
@@ -390,7 +306,10 @@ class MarvinApp(App[int]):
             self._driver.write(text)
 
     def _notify(self, text: str) -> None:
-        self.conversation.notice(out.Notice(level="warning", text=text))
+        notice = out.Notice(level="warning", text=text)
+        self.conversation.notice(notice)
+        if self.engine is None:
+            self._said_early.append(notice)
 
     def _soon(self, function: Any, *arguments: Any) -> None:
         loop = self._loop

@@ -51,15 +51,15 @@ class KeyActions:
             case "skipHook":
                 self._skip_hook()
             case "search":
-                app.run_text("/search")
+                app.searchbar.open()
             case "pageUp":
                 app.conversation.action_page(-1)
             case "pageDown":
                 app.conversation.action_page(1)
             case "top":
-                app.conversation.action_home()
+                app.conversation.action_top()
             case "bottom":
-                app.conversation.action_end()
+                app.conversation.action_bottom()
             case _:
                 self.show_keys()
 

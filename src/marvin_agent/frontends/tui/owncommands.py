@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from marvin_agent.agent.queue import Prompt
 from marvin_agent.errors import UsageError
 from marvin_agent.frontends.session_choice import line
 from marvin_agent.frontends.tui.commands import AppCommand
@@ -161,13 +162,18 @@ async def _editor(app: "MarvinApp", _: str) -> str:
     return ""
 
 
+async def _search(app: "MarvinApp", _: str) -> str:
+    app.searchbar.open()
+    return ""
+
+
 async def _steer(app: "MarvinApp", text: str) -> str:
-    app.send_text(text, "steer")
+    app.sender.submit(Prompt(text), "steer")
     return ""
 
 
 async def _follow_up(app: "MarvinApp", text: str) -> str:
-    app.send_text(text, "follow_up")
+    app.sender.submit(Prompt(text), "follow_up")
     return ""
 
 
@@ -252,6 +258,7 @@ OWN: dict[str, AppCommand] = {
     "name": AppCommand("give the session a name", _name, "[name]"),
     "copy": AppCommand("copy the last answer, or a code block", _copy, "[code N]"),
     "editor": AppCommand("write in the external editor", _editor),
+    "search": AppCommand("search in the conversation", _search),
     "login": AppCommand("store a provider's key", _login, "[provider]"),
     "steer": AppCommand("say something to the agent while it works", _steer, "<text>"),
     "followup": AppCommand("say something when the agent is done", _follow_up, "<text>"),

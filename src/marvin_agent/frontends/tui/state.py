@@ -29,6 +29,7 @@ class State:
         self.statuses: dict[str, str] = {}
         """Texts of hooks by key."""
         self._tools: dict[str, str] = {}
+        self._in_run = False
 
     @property
     def busy(self) -> bool:
@@ -38,6 +39,7 @@ class State:
         """Take over what an event says."""
         match event:
             case out.AgentStarted() | out.TurnStarted():
+                self._in_run = True
                 self._do("waiting for the model")
             case out.MessageGrew(delta=ThinkingDelta()):
                 self._do("thinking")
@@ -59,7 +61,10 @@ class State:
                 self._do("waiting for the model")
             case out.CompactionStarted():
                 self._do("compacting")
-            case out.CompactionEnded() | out.AgentSettled():
+            case out.CompactionEnded():
+                self._do("working" if self._in_run else "")
+            case out.AgentSettled():
+                self._in_run = False
                 self._tools.clear()
                 self._do("")
             case out.QueueChanged():
@@ -86,7 +91,8 @@ class State:
 
     def _running(self) -> None:
         names = list(self._tools.values())
-        self._do(f"running {names[0]}" if len(names) == 1 else f"running {len(names)} tools" if names else "working")
+        idle = "working" if self._in_run else ""
+        self._do(f"running {names[0]}" if len(names) == 1 else f"running {len(names)} tools" if names else idle)
 
     def _do(self, activity: str) -> None:
         if activity != self.activity:

@@ -1,0 +1,71 @@
+"""A line to search in the conversation."""
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from marvin_agent.frontends.tui.conversation.view import ConversationView
+
+
+class SearchBar(Horizontal):
+    """Hidden until it is opened. Enter goes up to the match before, Shift+Enter or Down to the next, Esc closes."""
+
+    DEFAULT_CSS = """
+    SearchBar {
+        display: none; height: 1; padding: 0 1;
+        & Input { border: none; height: 1; padding: 0; width: 1fr; background: transparent; }
+        & Input:focus { border: none; }
+        & Static { width: auto; color: $text-muted; }
+        &.-open { display: block; }
+    }
+    """
+
+    def __init__(self, conversation: ConversationView) -> None:
+        super().__init__(id="searchbar")
+        self._conversation = conversation
+        self._field = Input(placeholder="search the conversation", compact=True)
+        self._found = Static("", markup=False)
+
+    def compose(self) -> ComposeResult:
+        yield Static("search: ", markup=False)
+        yield self._field
+        yield self._found
+
+    def open(self) -> None:
+        self.add_class("-open")
+        self._field.focus()
+
+    def close(self) -> None:
+        self.remove_class("-open")
+        self._conversation.end_search()
+        self.app.query_one("#prompt").focus()
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._show(self._conversation.search(event.value))
+
+    @on(Input.Submitted)
+    def _again(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._show(self._conversation.search_previous())
+
+    def on_key(self, event: events.Key) -> None:
+        match event.key:
+            case "escape":
+                self.close()
+            case "down" | "shift+enter":
+                self._show(self._conversation.search_next())
+            case "up":
+                self._show(self._conversation.search_previous())
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
+
+    def _show(self, found: tuple[int, int]) -> None:
+        at, count = found
+        text = f"{at} of {count}" if count else "not found" if self._field.value else ""
+        self._found.update(Content(f" {text} · Enter up · Down · Esc closes" if text else ""))
