@@ -40,14 +40,14 @@ class Frames:
         view = self._view
         view.begin_answer()
         for number, token in enumerate(tokens):
-            self.appends.append(timed(lambda token=token: view.grow(TextDelta(index=0, text=token))))  # type: ignore[misc]
+            self.appends.append(timed(lambda token=token: view.grow(TextDelta(index=0, text=token))))
             if number % A_FRAME_EVERY == 0:
                 self.frames.append(timed(self._paint))
                 if number % 1000 == 0:
                     await asyncio.sleep(0)
 
     def _paint(self) -> None:
-        self._view._frame()
+        self._view.frame()
         self._app.screen._compositor.render_strips()
 
 
@@ -60,21 +60,7 @@ def timed(work: Callable[[], Any]) -> float:
 def prose(count: int) -> Iterator[str]:
     """An answer as models write them: headings, lists, tables and fences."""
     rng = random.Random(7)
-    words = [
-        "the",
-        "**loop**",
-        "reads",
-        "`state`",
-        "from",
-        "[here](http://example.org/x)",
-        "and",
-        "writes",
-        "it",
-        "back",
-        "when",
-        "nobody",
-        "waits",
-    ]
+    words = ("the **loop** reads `state` from [here](http://example.org/x) and writes", "it back when", "nobody waits")
     made = 0
     while made < count:
         made += 1
@@ -88,7 +74,7 @@ def prose(count: int) -> Iterator[str]:
             case 3:
                 piece = "\n\n| a | b |\n|---|---|\n| 1 | `two` |\n\n"
             case _:
-                piece = " ".join(rng.choices(words, k=60)) + ". "
+                piece = " ".join(rng.choices(words, k=15)) + ". "
         for token in _tokens(piece):
             yield token
             made += 1
@@ -179,13 +165,11 @@ async def opening() -> None:
         view = app.query_one(ConversationView)
 
         def paint() -> None:
-            view._frame()
+            view.frame()
             app.screen._compositor.render_strips()
 
         opened = timed(lambda: (view.load(messages), paint()))
-        pages = []
-        for _ in range(300):
-            pages.append(timed(lambda: (view.action_page(-1), paint())))
+        pages = [timed(lambda: (view.action_page(-1), paint())) for _ in range(300)]
         jump = timed(lambda: (view.action_top(), paint()))
         found = timed(lambda: view.search("Question 2500"))
         common = timed(lambda: view.search("heading"))

@@ -12,6 +12,8 @@ from pygments.util import ClassNotFound
 from marvin_agent.frontends.tui.conversation.rows import Span
 
 PAGE = 100
+KEPT = 8
+"""Pages whose colours are remembered."""
 LONGEST_LINE = 1000
 
 _STYLES: tuple[tuple[Any, str], ...] = (
@@ -55,7 +57,8 @@ class Highlighter:
 
     def __init__(self, language: str) -> None:
         self._lexer = lexer_for(language)
-        self._spans: dict[int, tuple[Span, ...]] = {}
+        self._pages: dict[int, list[tuple[Span, ...]]] = {}
+        """The spans of the pages that were looked at last, as far as they are known."""
         self._states: dict[int, list[str]] = {0: ["root"]}
         """The lexer's state before a line."""
 
@@ -63,12 +66,15 @@ class Highlighter:
         """The spans of one of the whole lines."""
         if self._lexer is None or len(lines[index]) > LONGEST_LINE:
             return (Span(lines[index], "codeblock"),)
-        if index not in self._spans:
-            start = index - index % PAGE
-            while start < index and start in self._spans:
-                start += 1
-            self._read(lines, start, min(start - start % PAGE + PAGE, len(lines)))
-        return self._spans[index]
+        number, place = divmod(index, PAGE)
+        page = self._pages.pop(number, [])
+        self._pages[number] = page
+        if len(self._pages) > KEPT:
+            del self._pages[next(iter(self._pages))]
+        if place >= len(page):
+            start = number * PAGE + len(page)
+            page += self._read(lines, start, min((number + 1) * PAGE, len(lines)))
+        return page[place]
 
     def tail(self, lines: list[str], text: str) -> tuple[Span, ...]:
         """The spans of the line after all whole lines, which is still being written."""
@@ -77,12 +83,11 @@ class Highlighter:
         spans, _ = self._lex([text], list(self._states.get(len(lines), ["root"])))
         return next(iter(spans), (Span(text, "codeblock"),))
 
-    def _read(self, lines: list[str], start: int, end: int) -> None:
+    def _read(self, lines: list[str], start: int, end: int) -> list[tuple[Span, ...]]:
         wanted = [line if len(line) <= LONGEST_LINE else "" for line in lines[start:end]]
         spans, state = self._lex(wanted, list(self._states.get(start, ["root"])))
-        for index, found in enumerate(spans, start):
-            self._spans[index] = found
         self._states[end] = state
+        return spans
 
     def _lex(self, lines: list[str], state: list[str]) -> tuple[list[tuple[Span, ...]], list[str]]:
         text = "\n".join(lines) + "\n"
@@ -92,7 +97,7 @@ class Highlighter:
             # A lexer is a heap of regular expressions of others; colours are not worth a failure.
             self._lexer = None
             return [(Span(line, "codeblock"),) for line in lines], ["root"]
-        return list(_by_line(tokens, len(lines))), after
+        return list(_by_line(tokens, len(lines)))[: len(lines)], after
 
 
 def _tokens(lexer: Any, text: str, state: list[str]) -> tuple[list[tuple[Any, str]], list[str]]:

@@ -69,11 +69,12 @@ class Viewport(ScrollView, can_focus=True):
         self._frame_waits = True
         wait = self._painted_at + FRAME - time.monotonic()
         if wait > 0:
-            self.set_timer(wait, self._frame)
+            self.set_timer(wait, self.frame)
         else:
-            self.call_later(self._frame)
+            self.call_later(self.frame)
 
-    def _frame(self) -> None:
+    def frame(self) -> None:
+        """Measure what is new and have it painted."""
         self._frame_waits = False
         self._painted_at = time.monotonic()
         self.transcript.moved(self.transcript.first_growing())
