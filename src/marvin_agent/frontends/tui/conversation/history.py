@@ -85,6 +85,7 @@ class History:
     def end(self, message: AssistantMessage, changed_by: tuple[str, ...]) -> int:
         """The answer as it is stored; gives back the first entry that may be another now."""
         start = len(self._transcript.entries) if self._start is None else self._start
+        streamed = bool(self._parts)
         shown = "".join(entry.source for entry in self._parts.values() if type(entry) is AnswerEntry)
         if self._parts and self._matches(message):
             self._settle_parts()
@@ -95,7 +96,7 @@ class History:
             self._remove_from(start)
             for made in self._entries(message):
                 self._transcript.add(made)
-        if changed_by and shown != message.text:
+        if changed_by and streamed and shown != message.text:
             self._transcript.add(ChangeEntry(changed_by, shown, message.text))
         elif changed_by:
             self._transcript.add(NoticeEntry("info", f"changed by {', '.join(changed_by)}"))

@@ -17,7 +17,7 @@ EDGE = 0.05
 class Pointed(Viewport):
     """A viewport that listens to the mouse."""
 
-    class Selected(Message):
+    class Selected(Message, namespace="conversation_view"):
         """The mouse has selected a text."""
 
         def __init__(self, text: str) -> None:

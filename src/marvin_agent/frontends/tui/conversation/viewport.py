@@ -54,6 +54,8 @@ class Viewport(ScrollView, can_focus=True):
         self.selection = Selection(self.transcript)
         self.current: Entry | None = None
         self.follows = True
+        self._held: tuple[Place, int] | None = None
+        """Where the reader was before the window changed; it may change again, and back."""
         self._placing = False
         self._frame_waits = False
         self._painted_at = 0.0
@@ -87,10 +89,10 @@ class Viewport(ScrollView, can_focus=True):
         if width < 1 or not self.size.height:
             return
         if width != self.transcript.width:
-            anchor = None if self.follows else self.reading_place()
+            if not self.follows and self._held is None:
+                self._held = self.reading_place()
             self.transcript.become(width)
-            if anchor:
-                self.return_to(anchor)
+            self.return_to(self._held)
         if self.follows:
             self._go_to_end()
         else:
@@ -139,6 +141,7 @@ class Viewport(ScrollView, can_focus=True):
         super().watch_scroll_y(old_value, new_value)
         if self._placing:
             return
+        self._held = None
         self.follows = new_value >= self.max_scroll_y
         if not self.follows:
             self._settle()
