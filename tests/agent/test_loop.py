@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,6 +12,8 @@ from marvin_agent.agent import events as out
 from marvin_agent.agent.caps import Limits
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.retry import RetryPolicy
+from marvin_agent.errors import ContentRefusedError
+from marvin_agent.hooks.api import HookAPI
 from marvin_agent.llm.values import Model
 from marvin_agent.messages import AssistantMessage, ToolResultMessage, UserMessage, text_of
 from marvin_agent.session.store import Session
@@ -73,7 +76,51 @@ async def test_a_tool_call_of_an_unfinished_message_does_not_run(tmp_path: Path)
     async with ScriptedEngine(tmp_path, [cut]) as e:
         summary = await e.prompt("go")
         assert summary.stop_reason == "length"
+        assert summary.error and "nothing was run" in summary.error.message
         assert not (e.work / "ran").exists()
+
+
+async def test_the_model_is_told_that_the_calls_of_an_unfinished_message_did_not_run(tmp_path: Path) -> None:
+    cut = {"toolCalls": [call("bash", command="touch ran")], "stopReason": "length"}
+    async with ScriptedEngine(tmp_path, [cut, {"text": "I see.", "match": "go on"}]) as e:
+        await e.prompt("go")
+        summary = await e.prompt("go on")
+        assert summary.error is None
+        (result,) = [message for message in e.bodies[-1]["messages"] if message["role"] == "tool"]
+    assert result["content"].startswith("Not run: the message reached the limit of its length")
+
+
+async def test_a_refusal_fails_the_run_unless_a_hook_lets_it_go_on(tmp_path: Path) -> None:
+    refused = {"text": "I will not.", "stopReason": "refusal"}
+    async with ScriptedEngine(tmp_path, [refused]) as e:
+        summary = await e.prompt("hi")
+    assert isinstance(summary.error, ContentRefusedError)
+    assert (summary.stop_reason, summary.error.exit_code) == ("refusal", 1)
+
+    def again(marvin: HookAPI) -> None:
+        @marvin.on("agent.before_end")
+        async def once(event: Any, ctx: Any) -> Any:
+            return {"continue_with": "Please."} if event.continuations == 0 else None
+
+    async with ScriptedEngine(tmp_path, [refused, {"text": "Well, then."}], hooks={"again": again}) as e:
+        summary = await e.prompt("hi")
+    assert summary.error is None
+    assert summary.answer and summary.answer.text == "Well, then."
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [({"text": "half", "stopReason": "length"}, "cut off"), ({"text": " \n"}, "without a word"), ({"text": "a"}, None)],
+)
+async def test_an_answer_that_is_not_whole_or_nothing_is_worth_a_word(
+    tmp_path: Path, reply: dict[str, Any], told: str | None
+) -> None:
+    async with ScriptedEngine(tmp_path, [reply]) as e:
+        summary = await e.prompt("hi")
+        notices = [notice.text for notice in e.of(out.Notice)]
+    assert summary.error is None
+    assert len(notices) == (told is not None)
+    assert all(told and told in notice for notice in notices)
 
 
 async def test_steering_is_taken_up_after_the_tools_and_answered(tmp_path: Path) -> None:

@@ -161,6 +161,16 @@ def test_json_tells_of_a_failed_run(marvin: Marvin) -> None:
     assert list(done.json) == KEYS
 
 
+def test_a_refusal_is_a_failed_run_with_the_words_of_the_model(marvin: Marvin) -> None:
+    reply = {"text": "I will not.", "stopReason": "refusal", "repeat": True}
+    marvin.script(reply)
+    done = marvin.run("-p", "hi")
+    assert (done.code, done.stdout) == (1, "I will not.\n")
+    assert "refused" in done.stderr
+    got = marvin.run("--headless", "hi").json
+    assert (got["ok"], got["stopReason"], got["assistant"]) == (False, "refusal", "I will not.")
+
+
 def test_json_carries_notices(marvin: Marvin) -> None:
     marvin.script({"text": "Hello"})
     marvin.configure(lsp=True)

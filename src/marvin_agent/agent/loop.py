@@ -7,6 +7,7 @@ from msgspec import UNSET
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.caps import Caps, Limits, check_limits
+from marvin_agent.agent.ending import failure_of, notice_of
 from marvin_agent.agent.invoke import Invoker, Result
 from marvin_agent.agent.outlet import Outlet
 from marvin_agent.agent.points import Points
@@ -103,6 +104,8 @@ class Run:
     async def _guarded(self, course: Coroutine[Any, Any, None]) -> Summary:
         try:
             await course
+            if self.summary.answer:
+                self.summary.error = failure_of(self.summary.answer)
         except Aborted:
             await self._aborted()
         except MarvinError as error:
@@ -199,6 +202,8 @@ class Run:
         self.summary.turns += 1
         self.summary.answer = message
         self._store(message, (), began=True)
+        if notice := notice_of(message):
+            self._outlet.emit(out.Notice(level="warning", text=notice))
         results = await self._tools(message)
         await self._points.fire(
             h.TurnEnd,

@@ -45,7 +45,8 @@ class Result:
     def failed(self, error: MarvinError) -> None:
         """The error that the program ends with."""
         self.error = error
-        self.stop_reason = "aborted" if isinstance(error, Aborted) else "error"
+        if self.stop_reason not in ("length", "refusal"):
+            self.stop_reason = "aborted" if isinstance(error, Aborted) else "error"
 
 
 def failure_line(event: out.HookFailed) -> str:

@@ -41,6 +41,9 @@ from marvin_agent.messages import (
 )
 
 NO_RESULT = "No result was recorded: interrupted"
+CUT_OFF = (
+    "Not run: the message reached the limit of its length before it was whole. Call the tool again, with less at once."
+)
 EMPTY_RESULT = "(no output)"
 EMPTY_MESSAGE = "(empty message)"
 BEGINNING = "(the conversation goes on)"
@@ -116,7 +119,7 @@ class _History:
             kept = [place for place in found if place is not None] if unfinished else found
             calls = [part for part in content if isinstance(part, ToolCall)]
             for call, place in zip(calls, kept, strict=True):
-                self.out.append(self.result(call, place, message.timestamp))
+                self.out.append(self.result(call, place, message))
 
     def as_executed(self, message: AssistantMessage, found: Sequence[int | None]) -> AssistantMessage:
         """The message with the arguments that ran, where a hook had changed them."""
@@ -134,15 +137,15 @@ class _History:
             parts.append(part)
         return changed(message, content=tuple(parts))
 
-    def result(self, call: ToolCall, place: int | None, timestamp: int) -> ToolResultMessage:
+    def result(self, call: ToolCall, place: int | None, asked: AssistantMessage) -> ToolResultMessage:
         message = None if place is None else self.messages[place]
         if not isinstance(message, ToolResultMessage):
             return ToolResultMessage(
                 tool_call_id=call.id,
                 tool_name=call.name,
-                content=(Text(text=NO_RESULT),),
+                content=(Text(text=CUT_OFF if asked.stop_reason == "length" else NO_RESULT),),
                 is_error=True,
-                timestamp=timestamp,
+                timestamp=asked.timestamp,
             )
         content = _user_parts(message.content, self.model) or (Text(text=EMPTY_RESULT),)
         if content is message.content and message.tool_call_id == call.id and message.tool_name == call.name:
