@@ -13,12 +13,13 @@ from marvin_agent.hooks.clock import Clock
 from marvin_agent.hooks.eager import Begun, begin_task, take_first_step
 from marvin_agent.hooks.loop import HookLoop, owner
 from marvin_agent.hooks.merge import Check, merge
-from marvin_agent.hooks.outcome import Change, Failure, Outcome, Record, Refusal, Verdict
+from marvin_agent.hooks.outcome import WITHHELD, Change, Failure, Outcome, Record, Refusal, Verdict
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.raised import Raised, traceback_of
 from marvin_agent.hooks.registry import Handler, Hook, Registry
 from marvin_agent.hooks.running import Running
 from marvin_agent.hooks.spec import Spec
+from marvin_agent.messages import clean
 
 T = TypeVar("T")
 SETUP = Spec("setup", (), Event, None, {}, gate=False, closed=False, drained=False, limit=None, waits_for=None)
@@ -27,13 +28,15 @@ GRACE = 1.0
 """Seconds between the cancellation of a late handler and giving it up."""
 DRAIN_LIMIT = 10.0
 FAILURES_IN_A_ROW = 5
+MAX_REASON = 10_000
+"""Characters of an error's message."""
 
 
 class Exited(Exception):
     """A hook tried to end the program. An exit must not leave its task: asyncio would carry it out of the loop."""
 
     def __init__(self, leave: BaseException) -> None:
-        super().__init__(f"{type(leave).__name__}: {leave}" if str(leave) else type(leave).__name__)
+        super().__init__(describe(leave))
 
 
 async def contained(work: Awaitable[T]) -> T:
@@ -125,8 +128,19 @@ class Dispatcher:
     async def dispatch_together(self, event: Event) -> None:
         """Send an event to all its handlers at once, within the row's limit: for the shutdown."""
         handlers = self._those_who_want(event)
-        if handlers:
-            await self.loop.call(lambda: self._run_together(event, handlers))
+        if not handlers:
+            return
+        limit = handlers[0].spec.limit
+        work = asyncio.ensure_future(self.loop.call(lambda: self._run_together(event, handlers)))
+        await asyncio.wait({work}, timeout=None if limit is None else limit + GRACE)
+        if work.done():
+            work.result()
+            return
+        work.cancel()
+        for running in self._active:
+            self._watcher.failed(
+                Failure(running.hook.id, event.type, running.where(), f"no end within {_seconds(limit)}", "", True)
+            )
 
     async def attended(self, function: Callable[[], Coroutine[Any, Any, T]], hook: Hook) -> T:
         """Run a hook's `setup` under its deadline; raises TimeoutError when it is late or blocks the loop."""
@@ -219,6 +233,7 @@ class Dispatcher:
         attendance: Attendance | None = None,
     ) -> Outcome:
         outcome = Outcome(event)
+        outcome.hidden = any(handler.hides for handler in handlers)
         for handler in handlers:
             if await self._one(handler, outcome, check, attendance):
                 break
@@ -254,7 +269,10 @@ class Dispatcher:
             verdict = "skipped" if running.skipped else "timeout" if isinstance(raised, TimeoutError) else "failed"
             ended = self._fail(running, outcome, raised)
         why = describe(error) if error else outcome.refused.reason if verdict == "blocked" and outcome.refused else None
-        self._watcher.recorded(_record(running, verdict, tuple(outcome.changes[before:]), why), outcome.event)
+        changes = tuple(outcome.changes[before:])
+        if outcome.hidden:
+            changes = tuple(change._replace(before=WITHHELD, after=WITHHELD) for change in changes)
+        self._watcher.recorded(_record(running, verdict, changes, why), outcome.event)
         return ended
 
     async def _call(self, running: Running) -> Any:
@@ -380,7 +398,10 @@ def describe(error: BaseException) -> str:
     """An error in a line: its message, with its type where the message alone says too little."""
     if isinstance(error, Raised):
         return error.described
-    text = str(error).strip()
+    try:
+        text = clean(str(error)).strip()[:MAX_REASON]
+    except Exception:  # an error that cannot even be told is told by its type
+        text = ""
     if isinstance(error, TimeoutError | forms.FormError | Exited) and text:
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

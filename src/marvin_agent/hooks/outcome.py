@@ -29,6 +29,9 @@ class Change(NamedTuple):
     after: Any
 
 
+WITHHELD = "[withheld]"
+
+
 class Record(NamedTuple):
     """One call of a handler, for the trace."""
 
@@ -63,7 +66,7 @@ class Failure(NamedTuple):
 class Outcome:
     """The event as the handlers left it, and what they decided."""
 
-    __slots__ = ("added", "changes", "decided", "decided_by", "event", "refused")
+    __slots__ = ("added", "changes", "decided", "decided_by", "event", "hidden", "refused")
 
     def __init__(self, event: Event) -> None:
         self.event: Any = event
@@ -75,6 +78,8 @@ class Outcome:
         self.added: dict[str, list[tuple[str, Any]]] = {}
         """Values of fields under `append`, with the hook that gave each."""
         self.changes: list[Change] = []
+        self.hidden = False
+        """A handler may take out what nobody is to see: records tell no values."""
 
     @property
     def changed_by(self) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ class Handler:
         priority: int = 0,
         timeout: float | None = None,
         closed: bool = False,
+        hides: bool = False,
         tools: tuple[str, ...] | None = None,
         final: bool = False,
         purposes: tuple[str, ...] | None = None,
@@ -56,6 +57,8 @@ class Handler:
         self.priority = priority
         self.timeout = timeout
         self.closed = closed
+        self.hides = hides
+        """The hook chose to be closed: what it takes out must be kept nowhere, a trace included."""
         self.tools = tools
         self.final = final
         self.purposes = purposes or (("turn",) if spec.name in MODEL_EVENTS_FOR_TURNS else None)
@@ -133,6 +136,7 @@ class Registry:
                     function,
                     priority=priority,
                     timeout=timeout,
+                    hides=on_error == "closed" and not spec.closed,
                     closed=spec.closed or on_error == "closed" or (hook.id, name) in self._pinned,
                     tools=tools,
                     final=final,
