@@ -333,8 +333,9 @@ def test_no_compound_with_a_part_that_is_not_allowed_is_allowed(command: str) ->
 
 @settings(max_examples=300, deadline=None)
 @given(st.recursive(st.just("rm -rf x"), compound, max_leaves=4))
-def test_a_denied_part_anywhere_denies(command: str) -> None:
-    assert touches(command, "bash(rm *)") == "yes"
+def test_a_denied_part_is_passed_over_nowhere(command: str) -> None:
+    # "maybe" asks, and refuses when nobody is there: some compounds cannot be parsed (`! case a in b) rm x;; esac`).
+    assert touches(command, "bash(rm *)") != "no"
 
 
 @settings(max_examples=100, deadline=None)
