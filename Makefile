@@ -51,7 +51,8 @@ format: $(VENV)/.ready
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format --quiet .
 
-# PEERS=DIR: a directory where npm installed other agents; BENCH=: more arguments, such as --task say-10.
+# PEERS=DIR: a directory where npm installed other agents; BENCH=: more arguments, such as
+# --task say-10, or --report docs/benchmarks.md for the page of results.
 bench: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.compare $(if $(PEERS),--peers "$(PEERS)") $(BENCH)
 	@$(BIN)/python -m benchmarks.session

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
 MARVIN = Path(sys.executable).with_name("marvin")
+ELSEWHERE = "marvin, as to a server elsewhere"
 
 
 class Agent(NamedTuple):
@@ -28,18 +29,11 @@ class Agent(NamedTuple):
 
 
 def own_agents() -> list[Agent]:
-    """marvin as it is installed beside this Python, and the floor."""
+    """marvin as it is installed beside this Python, as it speaks to this machine and to others, and the floor."""
     return [
-        Agent(
-            name="marvin",
-            command=(str(MARVIN),),
-            hand="bash",
-            env=lambda home, origin: {},
-            prepare=lambda home, origin: _write(home / ".config/marvin/models.json", _provider(origin)),
-            arguments=lambda origin, prompt: ("-p", "--auto", "--model", "bench/bench", prompt),
-            version=_version(str(MARVIN)),
-            is_peer=False,
-        ),
+        _marvin("marvin", lambda origin: origin),
+        # Another name for this machine, which marvin does not take for one: the library for servers elsewhere is used.
+        _marvin(ELSEWHERE, lambda origin: origin.replace("127.0.0.1", "0.0.0.0")),
         Agent(
             name="the floor",
             command=(sys.executable, str(HERE / "floor.py")),
@@ -51,6 +45,19 @@ def own_agents() -> list[Agent]:
             is_peer=False,
         ),
     ]
+
+
+def _marvin(name: str, address: Callable[[str], str]) -> Agent:
+    return Agent(
+        name=name,
+        command=(str(MARVIN),),
+        hand="bash",
+        env=lambda home, origin: {},
+        prepare=lambda home, origin: _write(home / ".config/marvin/models.json", _provider(address(origin))),
+        arguments=lambda origin, prompt: ("-p", "--auto", "--model", "bench/bench", prompt),
+        version=_version(str(MARVIN)) if name == "marvin" else "",
+        is_peer=False,
+    )
 
 
 def peers_in(directory: Path) -> list[Agent]:

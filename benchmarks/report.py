@@ -36,6 +36,10 @@ def report(chosen: Sequence[Task], agents: Sequence[Agent], results: Mapping[str
         "Medians of wall seconds, CPU seconds (with children) and the peak memory of the largest process. The floor is",
         "`benchmarks/floor.py`: the least that an agent in Python costs.",
         "",
+        "marvin speaks to a server on its own machine directly, to others through an HTTP library that takes longer",
+        "to load and hands each piece over as it comes; the second line is what that costs. Ratios and CPU seconds say",
+        "more than wall seconds when the machine has other work.",
+        "",
         f"{_machine()}. {time.strftime('%Y-%m-%d')}. {versions}.",
         "",
     ]
