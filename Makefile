@@ -57,6 +57,7 @@ bench: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.compare $(if $(PEERS),--peers "$(PEERS)") $(BENCH)
 	@$(BIN)/python -m benchmarks.session
 	@$(BIN)/python -m benchmarks.dispatch
+	@$(BIN)/python -m benchmarks.tui_stream
 
 lock:
 	@$(BIN)/python scripts/lock.py

@@ -1,6 +1,7 @@
 """The conversation on the screen: what is told to it is seen, followed, opened, selected, found."""
 
 import asyncio
+import cProfile
 from collections.abc import Callable
 from typing import Any
 
@@ -186,6 +187,8 @@ async def test_running_commands_show_the_end_of_their_output() -> None:
         app.view.toggle_last_tool()
         shown = await painted(app, pilot)
         assert shown[-1] == "   20 %" and shown[-16] == "   line 35"
+        app.view.tool_grew(out.ToolUpdated(tool_call_id="1", text="\nready\n"))
+        assert (await painted(app, pilot))[-2:] == ["   20 %", "   ready"]
 
 
 async def test_the_end_is_followed_unless_the_reader_scrolled_up() -> None:
@@ -422,3 +425,34 @@ async def test_every_style_can_be_made_in_every_theme(theme: str) -> None:
         palette = Palette(app.view)
         for name in STYLES:
             palette.style(name)
+
+
+TEXTS: dict[str, Callable[[int], str]] = {
+    "a fence": lambda number: "```py\n" if not number else f"value_{number} = work({number})  # {number}\n",
+    "a paragraph": lambda number: f"word{number} **bold** and `code` ",
+    "a table": lambda number: "| a | b |\n|---|---|\n" if not number else f"| cell {number} | `{number}` |\n",
+    "a list": lambda number: f"- item {number} with [a link](http://example.org)\n",
+    "a fence in a list": lambda number: "1. x\n   ```py\n" if not number else f"   value_{number} = {number}\n",
+    "paragraphs": lambda number: f"paragraph **{number}**\n\n",
+}
+
+
+@pytest.mark.parametrize("text", sorted(TEXTS))
+async def test_a_frame_costs_the_same_however_much_was_said_before(text: str) -> None:
+    app = Shown()
+    async with app.run_test(size=(80, 24)) as pilot:
+        view = app.view
+        view.begin_answer()
+        calls = []
+        for start in range(0, 3000, 50):
+            view.grow(TextDelta(index=0, text="".join(TEXTS[text](number) for number in range(start, start + 50))))
+            counter = cProfile.Profile()
+            counter.enable()
+            view.frame()
+            lines(app)
+            counter.disable()
+            calls.append(sum(entry.callcount for entry in counter.getstats()))
+            if start % 500 == 0:
+                await pilot.pause()
+        early, late = sorted(calls[10:30])[10], sorted(calls[-20:])[10]
+        assert late < 1.3 * early, f"{early} calls for a frame became {late}"

@@ -41,6 +41,7 @@ class Pointed(Viewport):
         self.selection.touched(index)
         self.transcript.moved(index)
         if 0 <= top < self.size.height:
+            self._held = None
             self.place(self.transcript.top(index) - top)
         self.soon()
 

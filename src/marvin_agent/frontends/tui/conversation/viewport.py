@@ -35,6 +35,7 @@ class Viewport(ScrollView, can_focus=True):
     }
     """
     ALLOW_SELECT = False  # it selects over its own texts
+    FOCUS_ON_CLICK = False  # who selects or opens something goes on typing
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "next_block(-1)", "previous block", show=False),
         Binding("down", "next_block(1)", "next block", show=False),
@@ -256,7 +257,7 @@ class Viewport(ScrollView, can_focus=True):
         """Scroll so that a row is in view, and not at its edge."""
         y, rows = self.scroll_offset.y, self.size.height
         if not y <= row < y + rows:
-            self.follows = False
+            self.follows, self._held = False, None
             self.place(row - rows // 3)
             self._settle()
 
