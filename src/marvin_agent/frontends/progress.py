@@ -95,11 +95,11 @@ class Progress:
         mark = MARKS.get(event.status, "?")
         took = f" ({event.duration_ms / 1000:.1f} s)" if event.duration_ms >= 1000 else ""
         line = f"{mark} {self._running.pop(event.tool_call_id, event.tool_name)}{took}"
-        if event.changed_by:
+        if event.changed_by and event.status != "blocked":
             line += f" [changed by {', '.join(event.changed_by)}]"
         if event.status != "ok":
             first = next((part.text for part in event.content if isinstance(part, Text)), "")
-            line += f"\n  {one_line(first, 300)}" if first.strip() else ""
+            line += f"\n  {gist(first)}" if first.strip() else ""
         self._say(line, COLOURS.get(event.status, "0"))
 
     def _hook_acted(self, event: out.HookActed) -> None:
@@ -187,3 +187,11 @@ def subject(name: str, arguments: dict[str, object]) -> str:
         if value := arguments.get(key):
             return f"{name} {one_line(str(value), 100)}"
     return name
+
+
+def gist(text: str) -> str:
+    """The first and the last line of a failure: how it began, and what the tool said in the end."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < 2:
+        return one_line(text, 300)
+    return f"{one_line(lines[0], 150)} … {one_line(lines[-1], 150)}"
