@@ -67,6 +67,7 @@ EVERY_KEY: dict[str, Any] = {
     "thinking": "low, xhigh",
     "tools": ["read"],
     "theme": "dark",
+    "notifications": True,
     "editor": {"command": "code", "args": ["--wait"]},
     "systemPrompt": "Be kind.",
     "lsp": {"enabled": False, "autoInstall": False},

@@ -133,6 +133,8 @@ class Settings(Section):
     """The tools that the model may use; [] is none, null all. A project may only narrow it before it is trusted."""
     theme: NonEmpty = "auto"
     """The colours of the app."""
+    notifications: bool = False
+    """Whether the terminal is told that marvin waits or is done while it is in the background."""
     editor: NonEmpty | Words | EditorCommand | None = None
     """The external editor: a command line, a list of its words, or command and args."""
     system_prompt: str | None = None

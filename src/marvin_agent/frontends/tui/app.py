@@ -154,6 +154,7 @@ class MarvinApp(App[int]):
         self.keymap, problems = configured(config.keybindings)
         self.set_keymap(dict(self.keymap))
         self.take_theme(config.theme)
+        self.notifier.on = config.notifications
         self._read_templates()
         for problem in problems:
             self._notify(problem)

@@ -11,7 +11,7 @@ from marvin_agent.programs import installed_program
 MOST = 300_000
 FRESH = 10.0
 """Seconds after which the list is read again when it is asked for."""
-SLICE = 20_000
+SLICE = 5_000
 """How many paths are looked at before the keys get their turn."""
 
 
@@ -37,10 +37,14 @@ class FileList:
             await asyncio.sleep(0)
         return found
 
+    def take(self, paths: list[str]) -> None:
+        """These are the paths, as of now."""
+        self._paths = paths
+        self._read_at = time.monotonic()
+
     async def _read(self) -> None:
         try:
-            self._paths = await self._listed()
-            self._read_at = time.monotonic()
+            self.take(await self._listed())
         finally:
             self._reading = None
 

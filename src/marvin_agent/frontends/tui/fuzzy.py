@@ -18,7 +18,10 @@ def score(query: str, text: str) -> int | None:
         # As it was typed: better in the last part of a path, best at the beginning of a word.
         base = lower.rfind("/") + 1
         beginning = at == 0 or lower[at - 1] in _SEPARATORS
-        return (0 if at >= base else 40) + (0 if beginning else 20) + (0 if at == base else 10) + len(text) // 8
+        end = at + len(query)
+        whole = end == len(lower) or not lower[end].isalnum()
+        place = (0 if at >= base else 40) + (0 if beginning else 20) + (0 if at == base else 10)
+        return place + (0 if whole else 5) + len(text) // 8
     position, gaps = -1, 0
     for letter in query:
         found = lower.find(letter, position + 1)

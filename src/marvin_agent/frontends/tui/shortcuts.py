@@ -1,5 +1,6 @@
 """Keys that hooks registered: run in the hook's name, and reported when the key is taken."""
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from marvin_agent.errors import MarvinError
@@ -81,9 +82,13 @@ class Shortcuts:
             return
 
         # A shortcut is a command without words behind it.
-        def function(_: str, ctx: Any) -> Any:
+        def plain(_: str, ctx: Any) -> Any:
             return handler(ctx)
 
+        async def awaited(_: str, ctx: Any) -> Any:
+            return await handler(ctx)
+
+        function = awaited if inspect.iscoroutinefunction(handler) else plain
         try:
             await run_command(engine.hooks.loop, engine.side, hook, key, function, "")
         except MarvinError as error:

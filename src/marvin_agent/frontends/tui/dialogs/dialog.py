@@ -56,17 +56,17 @@ class Dialog(ModalScreen[T], Generic[T]):
     def on_mount(self) -> None:
         self._last_key = time.monotonic()
 
+    @property
+    def listens(self) -> bool:
+        """Whether a key that comes now is meant for it."""
+        return self._listening or time.monotonic() - self._last_key >= GRACE
+
     def too_early(self) -> bool:
-        """Whether a key that comes now was meant for what was in front before. Asked once for each key."""
-        if self._listening:
-            return False
-        now = time.monotonic()
-        if now - self._last_key < GRACE:
-            # Whoever types on has not looked up yet.
-            self._last_key = now
-            return True
-        self._listening = True
-        return False
+        """Whether a key that came was meant for what was in front before. Asked once for each key."""
+        self._listening = self.listens
+        # Whoever types on has not looked up yet.
+        self._last_key = time.monotonic()
+        return not self._listening
 
     def action_cancel(self) -> None:
         self.dismiss(None)
