@@ -15,7 +15,7 @@ from marvin_agent.frontends.hook_sources import Project, gather
 from marvin_agent.frontends.hook_story import read_trace, story, waterfall
 from marvin_agent.frontends.session_choice import sessions_dir
 from marvin_agent.hooks.forms import to_plain
-from marvin_agent.hooks.sources import Source, hooks_at, hooks_in
+from marvin_agent.hooks.sources import Source, each_once, hooks_at, hooks_in
 from marvin_agent.hooks.trace import DECISIONS_FILE, diff
 from marvin_agent.jsonfile import read_json, write_json
 from marvin_agent.places import Places
@@ -78,7 +78,7 @@ def _all(places: Places) -> tuple[list[Source], list[tuple[str, str, str]], Conf
     notes: list[str] = []
     project = Project(places, trust_now=False, notify=notes.append)
     config = load(places, trusted=project.trusted)
-    sources = gather(config, places, project, (), notes.append)
+    sources = each_once(gather(config, places, project, (), notes.append))
     off = [
         (f"project:{Source(path, 'project').stem}", path, "the project is not trusted: `marvin trust`")
         for path in (hooks_in(places.project_hooks_dir) if not project.trusted else ())

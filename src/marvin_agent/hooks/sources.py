@@ -1,7 +1,7 @@
 """The source of a hook: its files as bytes, read once, so that what was looked at is what runs."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from marvin_agent.errors import HookError
@@ -72,3 +72,12 @@ def hooks_at(path: str) -> list[str]:
     if not os.path.exists(path):
         raise HookError(f"{path}: there is no such file or directory")
     return [path]
+
+
+def each_once(sources: Iterable[Source]) -> list[Source]:
+    """Each file once, however it is reached: where it is named more explicitly, that is later, counts."""
+    found: dict[str, Source] = {}
+    for source in sources:
+        found.pop(os.path.realpath(source.path), None)
+        found[os.path.realpath(source.path)] = source
+    return list(found.values())

@@ -2,7 +2,6 @@
 
 import asyncio
 import importlib
-import os
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,7 @@ from marvin_agent.hooks.outcome import Failure
 from marvin_agent.hooks.raised import traceback_of
 from marvin_agent.hooks.registry import Hook, Registry, Scope
 from marvin_agent.hooks.running import Running
-from marvin_agent.hooks.sources import Source
+from marvin_agent.hooks.sources import Source, each_once
 
 if TYPE_CHECKING:
     from marvin_agent.hooks.hosts.python import HostedHook
@@ -85,11 +84,7 @@ class HookSystem:
 
     async def load_sources(self, sources: Iterable[Source]) -> None:
         """Load hooks in order, each file once: what is named more explicitly counts."""
-        found: dict[str, Source] = {}
-        for source in sources:
-            found.pop(os.path.realpath(source.path), None)
-            found[os.path.realpath(source.path)] = source
-        for source in found.values():
+        for source in each_once(sources):
             await self._load(Item(source), self._new_id(source.scope, source.stem))
 
     def require(self) -> None:
