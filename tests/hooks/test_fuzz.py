@@ -225,3 +225,15 @@ def reopen(path: str) -> None:
 async def test_no_hook_breaks_the_run_or_the_session(row: Spec, data: st.DataObject) -> None:
     attack = data.draw(attacks(row))
     await attacked(row, attack, later=data.draw(st.booleans()))
+
+
+@pytest.mark.parametrize("name", ["chat.message", "tool.execute.after"])
+@pytest.mark.parametrize(
+    "part",
+    [Text(text=5), Text(text="\udfff"), Image(data=b"x", mime_type=None), deep(990), cyclic(), Odd()],  # type: ignore[arg-type]
+    ids=["no text", "a surrogate", "no image", "deep", "cyclic", "odd"],
+)
+async def test_a_value_of_ours_that_a_hook_made_badly_is_not_stored(name: str, part: Any) -> None:
+    row = next(row for row in CHANGING if row.name == name)
+    field = "parts" if name == "chat.message" else "content"
+    await attacked(row, Attack("return", {field: [part]}, (0,)), later=True)
