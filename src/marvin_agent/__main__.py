@@ -16,7 +16,11 @@ _NEW_OBJECTS = 50_000
 def main() -> NoReturn:
     """Run the command line and end the program."""
     gc.set_threshold(_NEW_OBJECTS, 20, 50)
-    _leave(cli.main())
+    try:
+        code = cli.main()
+    except SystemExit as done:  # --help and --version
+        code = int(done.code or 0)
+    _leave(code)
 
 
 def _leave(code: int) -> NoReturn:
@@ -31,8 +35,12 @@ def _leave(code: int) -> NoReturn:
         try:
             if stream is not None:
                 stream.flush()
-        except (OSError, ValueError):
-            code = code or 1  # whoever read it has left, or the disk is full
+        except BrokenPipeError:
+            code = code or 128 + 13
+        except OSError as error:
+            code = code or cli.cannot_print(error)
+        except ValueError:
+            code = code or 1  # somebody has closed it
     os._exit(code)
 
 

@@ -1,5 +1,6 @@
 """`marvin -p` as a user runs it: the answer, the exit code, and what is said on the way."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -115,6 +116,19 @@ def test_closed_standard_streams_are_no_trouble(marvin: Marvin, closed: str) -> 
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == (b"" if " >&-" in f" {closed}" else b"Hello\n")
     assert [message["role"] for message in marvin.messages()] == ["user", "assistant"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    "words", ["-p hi", "--headless hi", "--output stream-json hi", "models", "config", "doctor", "--version", "--help"]
+)
+def test_output_that_cannot_be_written_is_told(marvin: Marvin, words: str) -> None:
+    marvin.script({"text": "Hello"})
+    with open("/dev/full", "wb") as full, marvin.start(*words.split(), stdout=full) as process:
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert said.decode().splitlines()[-1] == "marvin: what is printed cannot be written: No space left on device"
+    assert b"Traceback" not in said
 
 
 # JSON.

@@ -30,6 +30,17 @@ def test_c_goes_on_with_the_latest_session_of_this_project(marvin: Marvin) -> No
     assert said(marvin) == ["first", "one", "second", "two"]
 
 
+def test_c_in_a_subdirectory_goes_on_with_the_session_of_the_project(marvin: Marvin) -> None:
+    marvin.script({"text": "one"}, {"text": "two"})
+    marvin.run("-p", "first")
+    sub = marvin.work / "sub"
+    sub.mkdir()
+    done = marvin.run("-p", "-c", "second", cwd=sub)
+    assert done.code == 0, done.stderr
+    assert f"the session is from {marvin.work}" in done.stderr
+    assert len(marvin.messages()) == 4
+
+
 def test_c_without_a_session_says_so(marvin: Marvin) -> None:
     marvin.script({"text": "two"})
     done = marvin.run("-p", "-c", "second")

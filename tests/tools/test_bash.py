@@ -37,6 +37,13 @@ async def test_silence_is_told(bash: Tool, ctx: FakeContext) -> None:
     assert text_of(await ctx.call(bash, command="true")) == "(no output)"
 
 
+async def test_nothing_waits_for_an_editor(bash: Tool, ctx: FakeContext) -> None:
+    commit = "git init -q . && git -c user.name=A -c user.email=a@b -c core.editor=vi commit --allow-empty"
+    result = await ctx.call(bash, command=f"{commit}; echo $EDITOR $VISUAL")
+    assert "empty commit message" in text_of(result)
+    assert text_of(result).endswith("true true\n")
+
+
 async def test_a_failure_tells_exit_code_and_duration(bash: Tool, ctx: FakeContext) -> None:
     result = await ctx.call(bash, command="printf oops; exit 3")
     assert text_of(result).startswith("oops\nexit code 3 after ")

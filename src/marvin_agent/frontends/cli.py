@@ -1,6 +1,7 @@
 """The command line: a first word that is a subcommand is one, all else is a prompt with options around it."""
 
 import argparse
+import errno
 import importlib
 import io
 import os
@@ -11,6 +12,7 @@ from typing import Any, NoReturn
 from marvin_agent import __version__
 from marvin_agent.errors import MarvinError, UsageError
 
+NOT_WRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 COMMANDS = {
     "models": ("models_command", "list models; `refresh` fetches prices and models; --local finds local servers"),
     "login": ("login_command", "store a provider's API key"),
@@ -182,6 +184,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has left; there is nobody to tell. The interpreter flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 128 + 13
+    except OSError as error:
+        if error.errno not in NOT_WRITABLE or error.filename is not None:
+            raise
+        return cannot_print(error)
+
+
+def cannot_print(error: OSError) -> int:
+    """Say that standard output takes nothing more, a full disk for instance; gives the exit code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    print(f"marvin: what is printed cannot be written: {error.strerror or error}", file=sys.stderr)
+    return 1
 
 
 def _main(words: list[str]) -> int:

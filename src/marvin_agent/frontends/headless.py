@@ -59,7 +59,8 @@ class Headless:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._step: asyncio.Task[Any] | None = None
         self._signals: list[tuple[int, float]] = []
-        self._reader_left = False
+        self._unprintable: OSError | None = None
+        """Why nothing more can be printed: mostly since the reader has left."""
 
     def run(self) -> int:
         """Do it; the exit code."""
@@ -70,8 +71,8 @@ class Headless:
             asyncio.run(self._go(asked))
         except MarvinError as error:
             self._result.failed(error)
-        if self._reader_left:
-            raise BrokenPipeError
+        if self._unprintable:
+            raise self._unprintable
         self._result.seconds = time.monotonic() - began
         self._output.finish(self._result)
         if self._signals and self._result.error:
@@ -121,13 +122,13 @@ class Headless:
     async def _render(self, events: AsyncIterator[out.EngineEvent]) -> None:
         async for event in events:
             self._result.hear(event)
-            if self._reader_left:
+            if self._unprintable:
                 continue
             try:
                 self._output.show(event)
-            except OSError:
+            except OSError as error:
                 # Nobody reads what is printed: there is nobody to work for. The session keeps what there is.
-                self._reader_left = True
+                self._unprintable = error
                 if self._engine:
                     self._engine.abort()
 

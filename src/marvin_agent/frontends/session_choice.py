@@ -45,12 +45,12 @@ def _asked_for(options: argparse.Namespace, root: str, places: Places) -> Sessio
         path = expand_path(options.session, places.cwd)
         return find_session(root, path if os.path.isfile(path) else options.session)
     if options.continue_:
-        found = latest(root, places.cwd)
+        found = latest(root, places.cwd) or latest(root, places.project_root)
         if found is None:
             raise SessionError(f"There is no session of {places.cwd}", hint="Leave -c out to begin one.")
         return found
     if options.resume:
-        sessions = list_sessions(root, places.cwd)
+        sessions = list_sessions(root, places.cwd) or list_sessions(root, places.project_root)
         if not sessions:
             raise SessionError(f"There is no session of {places.cwd}", hint="Leave -r out to begin one.")
         return _picked(sessions)

@@ -16,6 +16,9 @@ from marvin_agent.tools.output import Output
 from marvin_agent.tools.schema import tool_from_function
 from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolResult
 
+NO_EDITOR = dict.fromkeys(("EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"), "true")
+"""An editor would wait for keys that nobody can press: `git commit` without a message fails at once instead."""
+
 
 def bash_tool(login: LoginEnvironment, *, scrub: frozenset[str] = frozenset()) -> Tool:
     """The tool. Commands see the login shell's environment without the variables that `scrub` names."""
@@ -31,7 +34,7 @@ def bash_tool(login: LoginEnvironment, *, scrub: frozenset[str] = frozenset()) -
             timeout: Seconds after which it is ended. Without it, it may take as long as it likes.
         """
         captured = await login.get()
-        env = {name: value for name, value in captured.variables.items() if name not in scrub}
+        env = {name: value for name, value in captured.variables.items() if name not in scrub} | NO_EDITOR
         result = await _run(ctx, command, timeout, env)
         if captured.problem is not None:
             result.details["environment"] = f"marvin's own, since {captured.problem}"
