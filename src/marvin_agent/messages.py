@@ -6,7 +6,7 @@ is frozen all the way down.
 """
 
 import time
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, dataclass_transform
 
 import msgspec
 from msgspec import Raw
@@ -46,17 +46,20 @@ def changed(value: ValueT, **fields: Any) -> ValueT:
 
 
 class Text(Value, tag_field="type", tag="text"):
+    type: ClassVar[str] = "text"
     text: str
     text_signature: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Image(Value, tag_field="type", tag="image"):
+    type: ClassVar[str] = "image"
     data: str
     """The bytes, in base64."""
     mime_type: str
 
 
 class Thinking(Value, tag_field="type", tag="thinking"):
+    type: ClassVar[str] = "thinking"
     thinking: str
     thinking_signature: str | msgspec.UnsetType = msgspec.UNSET
     """What the provider wants back with it on the next turn: a signature, or the encrypted reasoning item."""
@@ -65,6 +68,7 @@ class Thinking(Value, tag_field="type", tag="thinking"):
 
 
 class ToolCall(Value, tag_field="type", tag="toolCall"):
+    type: ClassVar[str] = "toolCall"
     id: str
     name: str
     arguments: Raw = EMPTY_OBJECT
@@ -106,11 +110,13 @@ class Usage(Value):
 
 
 class UserMessage(Value, tag_field="role", tag="user"):
+    role: ClassVar[str] = "user"
     content: tuple[UserPart, ...]
     timestamp: int = 0
 
 
 class AssistantMessage(Value, tag_field="role", tag="assistant"):
+    role: ClassVar[str] = "assistant"
     content: tuple[AssistantPart, ...]
     api: str
     provider: str
@@ -133,6 +139,7 @@ class AssistantMessage(Value, tag_field="role", tag="assistant"):
 
 
 class ToolResultMessage(Value, tag_field="role", tag="toolResult"):
+    role: ClassVar[str] = "toolResult"
     tool_call_id: str
     tool_name: str
     content: tuple[UserPart, ...]
@@ -148,6 +155,7 @@ class ToolResultMessage(Value, tag_field="role", tag="toolResult"):
 class HookMessage(Value, tag_field="role", tag="hookMessage"):
     """What a hook put into the conversation; the model receives it as a user message."""
 
+    role: ClassVar[str] = "hookMessage"
     custom_type: str
     content: tuple[UserPart, ...]
     display: bool = True

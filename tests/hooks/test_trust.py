@@ -2,6 +2,7 @@
 
 import json
 import os
+import py_compile
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,40 @@ def test_a_package_is_trusted_by_the_hash_of_its_files(marvin: Marvin, tmp_path:
     with (site / "pkghook.py").open("a") as file:
         file.write("# changed\n")
     assert "are not trusted" in marvin.run("-p", "hi", env=env).stderr
+
+
+def test_a_helper_that_only_bytecode_has_does_not_load(marvin: Marvin) -> None:
+    package = marvin.work / ".marvin" / "hooks" / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("from . import extra\ndef setup(marvin): pass\n")
+    (package / "extra.py").write_text("open('bytecode-ran', 'w')\n")
+    py_compile.compile(str(package / "extra.py"), cfile=str(package / "extra.pyc"))
+    (package / "extra.py").unlink()
+    assert marvin.run("trust", "--yes").code == 0
+    done = marvin.run("-p", "hi")
+    assert "cannot import name 'extra'" in done.stderr
+    assert not (marvin.work / "bytecode-ran").exists()
+
+
+def test_a_few_links_do_not_make_the_start_read_gigabytes(marvin: Marvin) -> None:
+    hooks = marvin.work / ".marvin" / "hooks"
+    (marvin.work / "big").write_bytes(b"#" * (3 * 1024 * 1024))
+    for number in range(12):
+        (hooks / f"{number}.txt").symlink_to("../../big")
+    done = marvin.run("-p", "--trust-project", "hi")
+    assert "over 32 MiB; too much to look at" in done.stderr
+    assert "the project's hook runs" not in done.stderr
+    assert marvin.run("trust", "--yes").code != 0
+
+
+def test_links_to_directories_without_files_do_not_keep_the_start_busy(marvin: Marvin) -> None:
+    inner = marvin.work / "d0"
+    inner.mkdir()
+    for level in range(1, 9):
+        outer = marvin.work / f"d{level}"
+        outer.mkdir()
+        for number in range(8):
+            (outer / str(number)).symlink_to(f"../d{level - 1}")
+    (marvin.work / ".marvin" / "hooks" / "deep").symlink_to("../../d8")
+    done = marvin.run("-p", "--trust-project", "hi", timeout=10)
+    assert "too much to look at" in done.stderr

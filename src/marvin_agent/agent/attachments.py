@@ -18,15 +18,28 @@ LIMIT = 20 * 1024 * 1024
 
 def parts_of(text: str, attachments: Sequence[Any], cwd: str) -> tuple[str, tuple[Image, ...]]:
     """The text with the documents in it, and the images. An attachment is a path, or a mapping as hooks give it."""
+    if isinstance(attachments, str | bytes | Mapping):
+        raise UsageError("attachments are a list, of paths or of mappings with a type")
     images: list[Image] = []
     texts = [text] if text else []
     for attachment in attachments:
-        given = attachment if isinstance(attachment, Mapping) else from_file(os.fspath(attachment), cwd)
-        if given.get("type") == "image":
-            images.append(_image(given))
-        else:
-            texts.append(_document(given))
+        given = _given(attachment, cwd)
+        match given.get("type"):
+            case "image":
+                images.append(_image(given))
+            case "document":
+                texts.append(_document(given))
+            case other:
+                raise UsageError(f"{_name(given)}: an attachment is of type image or document, not {other!r}")
     return clean("\n\n".join(texts)), tuple(images)
+
+
+def _given(attachment: Any, cwd: str) -> Mapping[str, Any]:
+    if isinstance(attachment, Mapping):
+        return attachment
+    if not isinstance(attachment, str | os.PathLike):
+        raise UsageError(f"an attachment is a path or a mapping, not {type(attachment).__name__}")
+    return from_file(os.fspath(attachment), cwd)
 
 
 def from_file(path: str, cwd: str) -> dict[str, Any]:
@@ -55,8 +68,14 @@ def image_type(data: bytes) -> str | None:
 
 
 def _bytes(given: Mapping[str, Any]) -> bytes:
-    content = given.get("content", b"")
-    return content if isinstance(content, bytes) else base64.b64decode(content)
+    content = given.get("content")
+    if isinstance(content, bytes):
+        return content
+    try:
+        # Lines may be broken, as many encoders do; anything else that is not base64 is a mistake.
+        return base64.b64decode("".join(str(content or "?").split()), validate=True)
+    except ValueError:
+        raise UsageError(f"{_name(given)}: its content is neither bytes nor base64") from None
 
 
 def _image(given: Mapping[str, Any]) -> Image:

@@ -1,7 +1,7 @@
 """The session that is open, and its changes: each asks the hooks first and tells them afterwards."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from marvin_agent.agent import events as out
@@ -89,9 +89,15 @@ class Conversation:
         await self._points.fire(h.SessionClear, previous_session_id=previous.id)
         self._announce("clear")
 
-    async def new(self, parent: str | None = None, write: Callable[[Session], object] | None = None) -> None:
-        """Begin another session. Raises Refused when a hook says no."""
+    async def new(
+        self, parent: str | None = None, prepare: Callable[[], Awaitable[Callable[[Session], object]]] | None = None
+    ) -> None:
+        """Begin another session. Raises Refused when a hook says no.
+
+        `prepare` gives what writes the first entries; when it fails, everything stays as it is.
+        """
         await self._may_switch("new", None)
+        write = await prepare() if prepare else None
         previous = self._replace_session(self._empty_session(parent))
         if write:
             write(self.session)

@@ -80,7 +80,7 @@ class Engine:
         """What came of the latest run."""
         self._run: Run | None = None
         self._work: asyncio.Task[None] | None = None
-        self._prompts: list[Prompt | None] = []
+        self._prompts: list[Prompt] = []
         self._idle = asyncio.Event()
         self._idle.set()
         self._noticed: set[str] = set()
@@ -165,16 +165,16 @@ class Engine:
         else:
             self.inbox.put(prompt, delivery)
 
-    def wake(self) -> None:
-        """Start a run on the conversation as it is, unless one is under way."""
-        if self.is_idle:
-            self._begin(None)
-
     def abort(self) -> tuple[Prompt, ...]:
         """Interrupt what runs; gives back what waited in the queue."""
         if self._run:
             self._run.stopper.abort()
-        return self.inbox.empty()
+        waiting = self.inbox.empty()
+        for prompt in waiting:
+            if prompt.message:
+                # It was said, if only nobody answers it now.
+                self.conversation.store_and_show(prompt.message, (prompt.hook or "",))
+        return tuple(prompt for prompt in waiting if not prompt.message)
 
     @property
     def aborting(self) -> bool:
@@ -199,42 +199,46 @@ class Engine:
         finally:
             self.outlet.leave(reader)
 
-    def _begin(self, *prompts: Prompt | None) -> None:
+    def _begin(self, *prompts: Prompt) -> None:
         self._prompts += prompts
         self._idle.clear()
         self._work = asyncio.ensure_future(self._work_off())
 
     async def _work_off(self) -> None:
         try:
-            while True:
+            ran = True
+            while ran:
+                ran = False
                 while self._prompts or self.inbox:
                     prompt = self._prompts.pop(0) if self._prompts else self.inbox.next()
+                    if prompt.message:
+                        self.conversation.store_and_show(prompt.message, (prompt.hook or "",))
                     if self._allowed(prompt):
+                        ran = True
                         await self._run_one(prompt)
                         await self.errands.do_scheduled()
                 await self._drain()
-                await self.points.fire(h.AgentSettled)
-                if not self.inbox:
-                    break
-                # A handler of agent.settled sent something: it was not the end.
+                if ran:
+                    # When a handler sends something, it was not the end. What is refused is no reason to say it again.
+                    await self.points.fire(h.AgentSettled)
         finally:
             self._run = None
             self._idle.set()
             self.outlet.emit(out.AgentSettled())
 
-    def _allowed(self, prompt: Prompt | None) -> bool:
+    def _allowed(self, prompt: Prompt) -> bool:
         """Whether this prompt may start a run: a person's always, a hook's until it has been too often."""
-        if prompt is None or not prompt.source.startswith("hook:"):
+        if prompt.hook is None:
             self.caps.new_prompt()
             return True
         try:
-            self.caps.hook_call(prompt.source.removeprefix("hook:"))
+            self.caps.hook_call(prompt.hook)
         except Refused as refused:
             self._notice(refused.message)
             return False
         return True
 
-    async def _run_one(self, prompt: Prompt | None) -> None:
+    async def _run_one(self, prompt: Prompt) -> None:
         self._run = run = Run(
             caller=self.caller,
             invoker=self.invoker,
@@ -248,7 +252,7 @@ class Engine:
             fall_back=self._fall_back,
         )
         self.last = run.summary
-        await (run.start(prompt) if prompt else run.continue_without_prompt())
+        await (run.continue_without_prompt() if prompt.message else run.start(prompt))
         self._run = None
 
     def _store(self, message: Message, by: tuple[str, ...]) -> None:
@@ -339,9 +343,9 @@ class Engine:
         self.outlet.emit(out.ModelChanged(provider=model.provider, model_id=model.id, thinking_level=self.thinking))
 
     def _queue_changed(self, inbox: Inbox) -> None:
-        steering = tuple(prompt.text for prompt in inbox.steering)
+        steering = tuple(prompt.shown for prompt in inbox.steering)
         self.outlet.emit(
-            out.QueueChanged(steering=steering, follow_up=tuple(prompt.text for prompt in inbox.follow_up))
+            out.QueueChanged(steering=steering, follow_up=tuple(prompt.shown for prompt in inbox.follow_up))
         )
 
     def _notice(self, text: str) -> None:

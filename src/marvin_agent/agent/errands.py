@@ -6,7 +6,7 @@ from typing import Any
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.outlet import Outlet
-from marvin_agent.errors import MarvinError
+from marvin_agent.errors import InternalError, MarvinError
 
 Change = Callable[[str, str, dict[str, Any]], Coroutine[Any, Any, object]]
 
@@ -26,6 +26,8 @@ class Errands:
             function(*arguments)
         except MarvinError as error:
             self._tell(error)
+        except Exception as error:
+            self._tell(InternalError(error))
 
     def begin(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Run a coroutine beside everything else."""
@@ -52,6 +54,9 @@ class Errands:
             await coroutine
         except MarvinError as error:
             self._tell(error)
+        except Exception as error:
+            # The work of the engine goes on behind this.
+            self._tell(InternalError(error))
 
     def _tell(self, error: MarvinError) -> None:
         self._outlet.emit(out.Notice(level="error", text=error.show()))

@@ -12,6 +12,7 @@ from marvin_agent.agent.attachments import parts_of
 from marvin_agent.agent.draft import Draft
 from marvin_agent.agent.hooktools import Command, HookTools
 from marvin_agent.agent.loop import hook_message
+from marvin_agent.agent.newsession import Write, written_by
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.request import Ask
 from marvin_agent.agent.usage import tokens
@@ -21,7 +22,7 @@ from marvin_agent.hooks.engine import Interface, ToolFacts
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.registry import Hook
 from marvin_agent.llm.values import THINKING_LEVELS, Model
-from marvin_agent.messages import Usage, UserPart, text_of, user
+from marvin_agent.messages import HookMessage, Usage, UserPart, text_of, user
 from marvin_agent.processes import execute
 from marvin_agent.session.read import SessionReader
 from marvin_agent.tools.files import resolve
@@ -188,13 +189,18 @@ class HookSide:
         self.post(self._engine.submit, prompt, "steer" if deliver_as == "steer" else "follow_up")
 
     def submit_message(self, message: Mapping[str, Any], trigger_turn: bool, deliver_as: str | None, hook: str) -> None:
+        if deliver_as not in (None, "steer", "follow_up"):
+            raise HookError(f"deliver_as is 'steer' or 'follow_up', not {deliver_as!r}")
         made = hook_message(dict(message))
-        self.post(self._store_message, made, trigger_turn, hook)
+        self.post(self._take_message, made, trigger_turn, deliver_as, hook)
 
-    def _store_message(self, message: Any, trigger_turn: bool, hook: str) -> None:
-        self._engine.conversation.store_and_show(message, (hook,))
-        if trigger_turn:
-            self._engine.wake()
+    def _take_message(self, message: HookMessage, trigger_turn: bool, deliver_as: str | None, hook: str) -> None:
+        engine = self._engine
+        if trigger_turn or (deliver_as and not engine.is_idle):
+            prompt = Prompt("", source=f"hook:{hook}", message=message)
+            engine.submit(prompt, "follow_up" if deliver_as == "follow_up" else "steer")
+        else:
+            engine.conversation.store_and_show(message, (hook,))
 
     def append_entry(self, custom_type: str, data: Any) -> None:
         if self._engine.session.path is None:
@@ -309,20 +315,25 @@ class HookSide:
         if scheduled:
             self.post(self._engine.errands.schedule, action, hook, arguments)
             return {"scheduled": True}
-        return await self.on_engine(lambda: self.change(action, hook, arguments))
+        return await self.on_engine(lambda: self._change_when_idle(action, hook, arguments))
+
+    async def _change_when_idle(self, action: str, hook: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if action != "summarize":
+            # A command may come while a run is under way: it is not torn away from its session.
+            await self._engine.wait_until_idle()
+        return await self.change(action, hook, arguments)
 
     async def change(self, action: str, hook: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Change the session, now and on the engine's loop."""
         engine = self._engine
-        if action != "summarize":
-            # A command may come while a run is under way: it is not torn away from its session.
-            await engine.wait_until_idle()
         try:
             match action:
                 case "summarize":
                     await engine.compact(arguments["instructions"])
                 case "new_session":
-                    await engine.conversation.new(arguments["parent"], arguments["setup"])
+                    setup = arguments["setup"]
+                    prepare = (lambda: self._written_by(setup, hook)) if setup else None
+                    await engine.conversation.new(arguments["parent"], prepare)
                 case "reload":
                     await engine.reload()
                 case "switch":
@@ -333,6 +344,17 @@ class HookSide:
             engine.outlet.emit(out.Notice(level="warning", text=refused.message))
             return {"cancelled": True, "session_id": engine.session.id}
         return {"cancelled": False, "session_id": engine.session.id}
+
+    async def _written_by(self, setup: Callable[[Any], Any], hook: str) -> Write:
+        engine = self._engine
+        limit = engine.setup.hook_timeout or None
+        work = written_by(setup, self._hook(hook), engine.hooks.loop, kept=engine.session.path is not None)
+        try:
+            return await asyncio.wait_for(work, limit)
+        except TimeoutError:
+            raise HookError(
+                f"there is no new session: the setup that {hook} gave did not end within {limit} s"
+            ) from None
 
     async def wait_for_idle(self) -> None:
         await self.on_engine(self._engine.wait_until_idle)

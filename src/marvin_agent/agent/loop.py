@@ -260,13 +260,25 @@ class Run:
         """Put what was said meanwhile into the conversation; True when the model has to hear it."""
         heard = False
         for prompt in prompts:
-            if not prompt.source.startswith("hook:"):
-                self._caps.new_prompt()
-            taken = await self.stopper.step(self._hear(prompt))
-            if taken:
+            if prompt.message:
+                self._store(prompt.message, (prompt.hook or "",))
+                heard = self._may_speak(prompt) or heard
+            elif self._may_speak(prompt) and (taken := await self.stopper.step(self._hear(prompt))):
                 self._store(*taken)
                 heard = True
         return heard
+
+    def _may_speak(self, prompt: Prompt) -> bool:
+        """Whether the model is asked once more for this: for a person always, for a hook until it was too often."""
+        if prompt.hook is None:
+            self._caps.new_prompt()
+            return True
+        try:
+            self._caps.hook_call(prompt.hook)
+        except Refused as refused:
+            self._outlet.emit(out.Notice(level="warning", text=refused.message))
+            return False
+        return True
 
     async def _continued(self) -> bool:
         """Whether a hook lets the agent go on."""

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
-from marvin_agent.messages import Image
+from marvin_agent.messages import HookMessage, Image, text_of
 
 Delivery: TypeAlias = Literal["steer", "follow_up"]
 
@@ -15,6 +15,19 @@ class Prompt(NamedTuple):
     text: str
     images: tuple[Image, ...] = ()
     source: str = "user"
+    """Who says it: user, rpc, acp or `hook:<id>`."""
+    message: HookMessage | None = None
+    """A hook's own message in place of a user's: it is stored as it is."""
+
+    @property
+    def hook(self) -> str | None:
+        """The hook that says it; None for a person."""
+        return self.source.removeprefix("hook:") if self.source.startswith("hook:") else None
+
+    @property
+    def shown(self) -> str:
+        """The text to show while it waits."""
+        return text_of(self.message.content) if self.message else self.text
 
 
 class Inbox:

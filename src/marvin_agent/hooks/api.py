@@ -138,9 +138,9 @@ class HookAPI:
                 priority=priority,
                 timeout=timeout,
                 on_error=on_error,
-                tools=tuple(tools) if tools is not None else None,
+                tools=_names(tools),
                 final=final,
-                purposes=tuple(purposes) if purposes is not None else None,
+                purposes=_names(purposes),
             )
 
         if handler is not None:
@@ -154,7 +154,9 @@ class HookAPI:
 
     def send(self, text: str, attachments: Sequence[Any] | None = None) -> None:
         """A user message: starts a run when the agent is idle, else it follows up."""
-        self._engine.submit(text, tuple(attachments or ()), None, self.id)
+        given = attachments or ()
+        # A lone path or mapping is told to be no list; as a tuple it would fall apart.
+        self._engine.submit(text, given if isinstance(given, str | bytes | Mapping) else tuple(given), None, self.id)
 
     def send_user_message(self, text: str, deliver_as: str | None = None) -> None:
         """A user message, given to the agent at the next step (`steer`) or when it would stop (`follow_up`)."""
@@ -291,3 +293,8 @@ class HookAPI:
     ) -> Any:
         """Run a program without a shell, as `ctx.exec`."""
         return await self._engine.execute(command, args, timeout, cwd, env or {})
+
+
+def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
+    # A text is a sequence too, of letters: a gate for the tools b, a, s and h would never be asked.
+    return (given,) if isinstance(given, str) else tuple(given) if given is not None else None

@@ -1,6 +1,6 @@
 """Running a slash command of a hook, on the hook loop and in the hook's name."""
 
-import inspect
+import asyncio
 import os
 import traceback
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from typing import Any
 
 from marvin_agent.errors import HookError
 from marvin_agent.hooks.context import Context
-from marvin_agent.hooks.dispatch import describe
+from marvin_agent.hooks.dispatch import contained, describe
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.faces import Blocking
-from marvin_agent.hooks.loop import HookLoop, owner
-from marvin_agent.hooks.registry import Hook
+from marvin_agent.hooks.loop import HookLoop
+from marvin_agent.hooks.registry import Hook, runs_async
 
 
 async def run_command(
@@ -22,18 +22,14 @@ async def run_command(
     context = Context(engine, None, hook.id)
 
     async def call() -> Any:
-        token = owner.set(hook)
-        try:
-            if inspect.iscoroutinefunction(function):
-                return await function(arguments, context)
-            blocking = Blocking(context, loop.loop)
-            value = await loop.in_thread(lambda: function(arguments, blocking), lambda thread: None)
-            return await value if inspect.iscoroutine(value) else value
-        finally:
-            owner.reset(token)
+        if runs_async(function):
+            return await contained(function(arguments, context))
+        blocking = Blocking(context, loop.loop)
+        value = await contained(loop.in_thread(lambda: function(arguments, blocking), lambda thread: None))
+        return await contained(value) if asyncio.iscoroutine(value) else value
 
     try:
-        return await loop.call(call)
+        return await loop.call(lambda: loop.owned(call(), hook))
     except Exception as error:
         message = error.message if isinstance(error, HookError) else describe(error)
         raise HookError(f"/{name} of {hook.id} failed{_where(error, hook.path)}: {message}") from error

@@ -1,5 +1,6 @@
 """`ctx`: what a handler receives to look around, ask the person, run things and steer the session."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,9 @@ from marvin_agent.hooks.engine import Engine, ToolFacts
 from marvin_agent.hooks.faces import Face, awaited
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.running import Running
+
+LOOK_AGAIN = 0.05
+"""Seconds between two looks at whether the run was aborted: the engine may be in another process."""
 
 
 class _Part(Face):
@@ -175,6 +179,28 @@ class SessionControl(_Part):
         return await engine.change_session(action, self._hook, self._inside_a_run(), **arguments)
 
 
+class Signal(_Part):
+    """`ctx.signal`: set when the run is aborted."""
+
+    def is_set(self) -> bool:
+        """Whether the run is being aborted."""
+        return self._engine.aborted()
+
+    @awaited
+    async def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the run is aborted, at most so many seconds; whether it was."""
+        loop = asyncio.get_running_loop()
+        until = None if timeout is None else loop.time() + timeout
+        while not self._alive().aborted():
+            if until is not None and loop.time() >= until:
+                return False
+            await asyncio.sleep(LOOK_AGAIN)
+        return True
+
+    def __bool__(self) -> bool:
+        return self.is_set()
+
+
 class Context(_Part):
     """What every handler, command and tool of a hook receives."""
 
@@ -182,6 +208,7 @@ class Context(_Part):
         super().__init__(engine, running, hook)
         self.ui = Ui(engine, running, hook)
         self.session = SessionControl(engine, running, hook)
+        self.signal = Signal(engine, running, hook)
 
     @property
     def cwd(self) -> str:

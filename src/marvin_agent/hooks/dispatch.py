@@ -44,7 +44,7 @@ async def contained(work: Awaitable[T]) -> T:
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as leave:
-        raise Exited(leave) from leave
+        raise Exited(leave).with_traceback(leave.__traceback__) from leave
 
 
 class Limits:

@@ -66,7 +66,11 @@ class HookFinder:
             return None
         base = os.path.join(source.directory, *rest.split("."))
         package = os.path.join(base, "__init__.py")
-        return self._spec(fullname, source, package, base) or self._spec(fullname, source, f"{base}.py", None)
+        found = self._spec(fullname, source, package, base) or self._spec(fullname, source, f"{base}.py", None)
+        if found is None and source.files is not None:
+            # Python's own finders would take a planted `helper.pyc` or `.so` that nobody has looked at.
+            raise ModuleNotFoundError(f"No module named {fullname!r} among the files that were trusted", name=fullname)
+        return found
 
     def _spec(
         self, fullname: str, source: Source, path: str, directory: str | None

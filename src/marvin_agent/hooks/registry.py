@@ -1,17 +1,20 @@
 """The hooks that are loaded and their handlers, in the order in which they run."""
 
 import inspect
+import math
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from marvin_agent.errors import HookError
+from marvin_agent.hooks.events import Purpose
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.spec import NAMES, SPECS, Spec
 
 Scope: TypeAlias = Literal["builtin", "package", "global", "project", "config", "flag", "library"]
 SCOPES: tuple[Scope, ...] = ("builtin", "package", "global", "project", "config", "flag", "library")
 OnError: TypeAlias = Literal["open", "closed"]
+PURPOSES: tuple[str, ...] = get_args(Purpose)
 
 MODEL_EVENTS_FOR_TURNS = frozenset({"chat.messages.transform"})
 """Events that reach a handler for purpose `turn` only, unless it names others."""
@@ -126,6 +129,7 @@ class Registry:
     ) -> Callable[[], None]:
         """Register a handler under an event's name, an alias or its class; gives back how to take it away."""
         made = []
+        _validate_handler(function, priority, timeout)
         for name in event_names(event):
             spec = SPECS[name]
             _validate(spec, on_error, tools, final, purposes)
@@ -198,6 +202,15 @@ def _nearest(name: str) -> str:
     return f"; did you mean {best!r}?" if distance(best) <= max(3, len(name) // 2) else ""
 
 
+def _validate_handler(function: object, priority: object, timeout: object) -> None:
+    if not callable(function):
+        raise HookError(f"a handler is a function of (event, ctx), not {type(function).__name__}")
+    if not isinstance(priority, int):
+        raise HookError(f"priority is a whole number, not {priority!r}")
+    if timeout is not None and not (isinstance(timeout, int | float) and 0 <= timeout < math.inf):
+        raise HookError(f"timeout is in seconds, 0 for none and None for the usual one, not {timeout!r}")
+
+
 def _validate(
     spec: Spec,
     on_error: OnError | None,
@@ -218,3 +231,7 @@ def _validate(
         raise HookError(f"{spec.name} is not about a tool: it takes no tools filter")
     if purposes is not None and "purpose" not in kinds:
         raise HookError(f"{spec.name} is not about a model call: it takes no purposes filter")
+    if tools is not None and not all(tools):
+        raise HookError(f"tools is a list of names and patterns, not {tools!r}")
+    if unknown := [name for name in purposes or () if name not in PURPOSES]:
+        raise HookError(f"a purpose is one of {', '.join(PURPOSES)}, not {unknown[0]!r}")

@@ -15,6 +15,8 @@ ACTING = ("hooks", "agents", "commands", "tools")
 """The directories of `.marvin` whose content can act."""
 LIMIT = 4 * 1024 * 1024
 FILES_LIMIT = 2_000
+"""Files, and directories: a few links in a cloned repository can stand for millions of both."""
+TOTAL_LIMIT = 32 * 1024 * 1024
 VERSION = 1
 
 
@@ -39,15 +41,21 @@ def take_snapshot(root: str, harmless_keys: frozenset[str]) -> Snapshot:
     """Read what can act. Raises HookError when something is in the way: then nothing may be trusted."""
     base = os.path.join(root, ".marvin")
     files: dict[str, bytes] = {}
+    seen = size = 0
     for name in ACTING:
         for directory, directories, names in os.walk(os.path.join(base, name), followlinks=True):
             directories[:] = sorted(d for d in directories if d != "__pycache__")
+            seen += 1 + len(names)
+            if seen > FILES_LIMIT:
+                raise HookError(f"{base}: more than {FILES_LIMIT} files and directories; too much to look at")
             for each in sorted(names):
                 path = os.path.join(directory, each)
-                if not each.endswith(".pyc"):
-                    files[os.path.relpath(path, base)] = _read(path)
-                if len(files) > FILES_LIMIT:
-                    raise HookError(f"{base}: more than {FILES_LIMIT} files; too much to look at")
+                if each.endswith(".pyc"):
+                    continue
+                files[os.path.relpath(path, base)] = data = _read(path)
+                size += len(data)
+                if size > TOTAL_LIMIT:
+                    raise HookError(f"{base}: over {TOTAL_LIMIT // 1024 // 1024} MiB; too much to look at")
     config = os.path.join(base, "config.json")
     if os.path.lexists(config):
         acting = _acting_keys(config, harmless_keys)

@@ -164,8 +164,7 @@ def _writer(notes: list[list[Any]]) -> Callable[[Any], None]:
             if method == "append_message":
                 session.append_message(forms.accept("Message")(arguments[0]))
             elif method == "append_entry":
-                append = getattr(session, "append_entry", None) or session.append_custom
-                append(*arguments)
+                session.append_entry(*arguments)
 
     return write
 

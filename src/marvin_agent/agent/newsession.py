@@ -1,0 +1,57 @@
+"""A session that a hook fills before it begins: what its `setup(session)` writes, kept until all of it is there."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from marvin_agent.errors import HookError, SessionError
+from marvin_agent.hooks.dispatch import contained, describe
+from marvin_agent.hooks.forms import accept
+from marvin_agent.hooks.loop import HookLoop
+from marvin_agent.hooks.registry import Hook, runs_async
+from marvin_agent.messages import raw
+from marvin_agent.session.store import Session
+
+Write: TypeAlias = Callable[[Session], object]
+
+
+class NewSession:
+    """What `setup(session)` receives. Wrong values are errors where they are given."""
+
+    def __init__(self, *, kept: bool) -> None:
+        self._kept = kept
+        self._notes: list[Write] = []
+
+    def append_message(self, message: Any) -> None:
+        """Store a message, for the model too: the engine's own value or its JSON form."""
+        made = accept("Message")(message)
+        self._notes.append(lambda session: session.append_message(made))
+
+    def append_entry(self, custom_type: str, data: Any = None) -> None:
+        """Store data, not for the model. Raises with --no-session."""
+        if not self._kept:
+            raise SessionError("append_entry: this run keeps no session (--no-session), so nothing can be stored")
+        made = raw(data)
+        self._notes.append(lambda session: session.append_custom(str(custom_type), made))
+
+    def write(self, session: Session) -> None:
+        """Put everything into the session."""
+        for note in self._notes:
+            note(session)
+
+
+async def written_by(setup: Callable[[Any], Any], hook: Hook | None, loop: HookLoop, *, kept: bool) -> Write:
+    """Run a hook's `setup(session)` as hooks run, and give what writes the outcome. Raises HookError when it fails."""
+    session = NewSession(kept=kept)
+
+    async def run() -> None:
+        if runs_async(setup):
+            await contained(setup(session))
+        else:
+            await contained(loop.in_thread(lambda: setup(session), lambda thread: None))
+
+    try:
+        await loop.call(lambda: loop.owned(run(), hook))
+    except Exception as error:
+        name = hook.id if hook else "a hook"
+        raise HookError(f"there is no new session: the setup that {name} gave failed: {describe(error)}") from error
+    return session.write
