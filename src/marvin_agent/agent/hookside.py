@@ -12,7 +12,7 @@ from marvin_agent.agent.attachments import parts_of
 from marvin_agent.agent.draft import Draft
 from marvin_agent.agent.hooktools import Command, HookTools
 from marvin_agent.agent.loop import hook_message
-from marvin_agent.agent.newsession import Write, written_by
+from marvin_agent.agent.newsession import written_by
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.request import Ask
 from marvin_agent.agent.usage import tokens
@@ -332,7 +332,7 @@ class HookSide:
                     await engine.compact(arguments["instructions"])
                 case "new_session":
                     setup = arguments["setup"]
-                    prepare = (lambda: self._written_by(setup, hook)) if setup else None
+                    prepare = (lambda: written_by(setup, self._hook(hook), engine)) if setup else None
                     await engine.conversation.new(arguments["parent"], prepare)
                 case "reload":
                     await engine.reload()
@@ -344,17 +344,6 @@ class HookSide:
             engine.outlet.emit(out.Notice(level="warning", text=refused.message))
             return {"cancelled": True, "session_id": engine.session.id}
         return {"cancelled": False, "session_id": engine.session.id}
-
-    async def _written_by(self, setup: Callable[[Any], Any], hook: str) -> Write:
-        engine = self._engine
-        limit = engine.setup.hook_timeout or None
-        work = written_by(setup, self._hook(hook), engine.hooks.loop, kept=engine.session.path is not None)
-        try:
-            return await asyncio.wait_for(work, limit)
-        except TimeoutError:
-            raise HookError(
-                f"there is no new session: the setup that {hook} gave did not end within {limit} s"
-            ) from None
 
     async def wait_for_idle(self) -> None:
         await self.on_engine(self._engine.wait_until_idle)

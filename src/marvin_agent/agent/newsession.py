@@ -1,15 +1,18 @@
 """A session that a hook fills before it begins: what its `setup(session)` writes, kept until all of it is there."""
 
+import asyncio
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from marvin_agent.errors import HookError, SessionError
 from marvin_agent.hooks.dispatch import contained, describe
 from marvin_agent.hooks.forms import accept
-from marvin_agent.hooks.loop import HookLoop
 from marvin_agent.hooks.registry import Hook, runs_async
 from marvin_agent.messages import raw
 from marvin_agent.session.store import Session
+
+if TYPE_CHECKING:
+    from marvin_agent.agent.engine import Engine
 
 Write: TypeAlias = Callable[[Session], object]
 
@@ -39,9 +42,10 @@ class NewSession:
             note(session)
 
 
-async def written_by(setup: Callable[[Any], Any], hook: Hook | None, loop: HookLoop, *, kept: bool) -> Write:
+async def written_by(setup: Callable[[Any], Any], hook: Hook | None, engine: "Engine") -> Write:
     """Run a hook's `setup(session)` as hooks run, and give what writes the outcome. Raises HookError when it fails."""
-    session = NewSession(kept=kept)
+    session = NewSession(kept=engine.session.path is not None)
+    loop = engine.hooks.loop
 
     async def run() -> None:
         if runs_async(setup):
@@ -50,7 +54,7 @@ async def written_by(setup: Callable[[Any], Any], hook: Hook | None, loop: HookL
             await contained(loop.in_thread(lambda: setup(session), lambda thread: None))
 
     try:
-        await loop.call(lambda: loop.owned(run(), hook))
+        await asyncio.wait_for(loop.call(lambda: loop.owned(run(), hook)), engine.setup.hook_timeout or None)
     except Exception as error:
         name = hook.id if hook else "a hook"
         raise HookError(f"there is no new session: the setup that {name} gave failed: {describe(error)}") from error
