@@ -23,7 +23,7 @@ CLOSED = {
 SEAMS = {"marvin_agent.llm.values.Model"}
 """Pure values that hooks are given."""
 LONG: dict[str, str] = {
-    "hooks/dispatch.py": "one promise: what happens to an event, from the first handler to the outcome",
+    "hooks/__init__.py": "one list: the public names, for readers and for type checkers",
     "hooks/events.py": "one table: every event of the contract, with its fields",
 }
 """Files of more than 400 lines, and why."""

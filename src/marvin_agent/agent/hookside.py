@@ -1,7 +1,6 @@
 """The engine as hooks see it: called from the hook loop and from hooks' threads, acting on the engine's own loop."""
 
 import asyncio
-import inspect
 import os
 import uuid
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
-from marvin_agent.agent.draft import Draft
 from marvin_agent.agent.hooktools import Command, HookTools
 from marvin_agent.agent.loop import hook_message
 from marvin_agent.agent.newsession import written_by
@@ -305,13 +303,6 @@ class HookSide:
         )
 
     async def change_session(self, action: str, hook: str, scheduled: bool, **arguments: Any) -> dict[str, Any]:
-        if setup := arguments.get("setup"):
-            # Here, on the hook loop, where a hook's code belongs; the engine writes what it gave.
-            draft = Draft()
-            answer = setup(draft)
-            if inspect.isawaitable(answer):
-                await answer
-            arguments["setup"] = draft.write
         if scheduled:
             self.post(self._engine.errands.schedule, action, hook, arguments)
             return {"scheduled": True}

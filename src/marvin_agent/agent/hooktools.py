@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from marvin_agent.errors import HookError, ToolError
+from marvin_agent.hooks.account import Exited, contained, describe
 from marvin_agent.hooks.context import Context, ToolCallContext
-from marvin_agent.hooks.dispatch import Exited, contained, describe
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.faces import Blocking
 from marvin_agent.hooks.loop import HookLoop

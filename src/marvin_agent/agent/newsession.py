@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from marvin_agent.errors import HookError, SessionError
-from marvin_agent.hooks.dispatch import contained, describe
+from marvin_agent.hooks.account import contained, describe
 from marvin_agent.hooks.forms import accept
 from marvin_agent.hooks.registry import Hook, runs_async
 from marvin_agent.messages import raw

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from marvin_agent.errors import HookError
+from marvin_agent.hooks.account import contained, describe
 from marvin_agent.hooks.context import Context
-from marvin_agent.hooks.dispatch import contained, describe
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.faces import Blocking
 from marvin_agent.hooks.loop import HookLoop

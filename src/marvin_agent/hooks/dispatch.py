@@ -1,25 +1,23 @@
 """Dispatch: an event goes to its handlers one after the other, on the hook loop, and comes back as an outcome."""
 
 import asyncio
-import time
-import traceback
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from marvin_agent.hooks import forms
+from marvin_agent.hooks.account import blame_line, contained, describe, record_of
 from marvin_agent.hooks.attendance import Attendance, LoopLost
 from marvin_agent.hooks.clock import Clock
 from marvin_agent.hooks.eager import Begun, begin_task, take_first_step
 from marvin_agent.hooks.loop import HookLoop, owner
 from marvin_agent.hooks.merge import Check, merge
-from marvin_agent.hooks.outcome import WITHHELD, Change, Failure, Outcome, Record, Refusal, Verdict
+from marvin_agent.hooks.outcome import WITHHELD, Failure, Outcome, Record, Refusal, Verdict
 from marvin_agent.hooks.payload import Event
-from marvin_agent.hooks.raised import Raised, traceback_of
+from marvin_agent.hooks.raised import traceback_of
 from marvin_agent.hooks.registry import Handler, Hook, Registry
 from marvin_agent.hooks.running import Running
 from marvin_agent.hooks.spec import Spec
-from marvin_agent.messages import clean
 
 T = TypeVar("T")
 SETUP = Spec("setup", (), Event, None, {}, gate=False, closed=False, drained=False, limit=None, waits_for=None)
@@ -28,23 +26,6 @@ GRACE = 1.0
 """Seconds between the cancellation of a late handler and giving it up."""
 DRAIN_LIMIT = 10.0
 FAILURES_IN_A_ROW = 5
-MAX_REASON = 10_000
-"""Characters of an error's message."""
-
-
-class Exited(Exception):
-    """A hook tried to end the program. An exit must not leave its task: asyncio would carry it out of the loop."""
-
-    def __init__(self, leave: BaseException) -> None:
-        super().__init__(describe(leave))
-
-
-async def contained(work: Awaitable[T]) -> T:
-    """Await a hook's code; an exit in it becomes an exception."""
-    try:
-        return await work
-    except (SystemExit, KeyboardInterrupt) as leave:
-        raise Exited(leave).with_traceback(leave.__traceback__) from leave
 
 
 class Limits:
@@ -272,7 +253,7 @@ class Dispatcher:
         changes = tuple(outcome.changes[before:])
         if outcome.hidden:
             changes = tuple(change._replace(before=WITHHELD, after=WITHHELD) for change in changes)
-        self._watcher.recorded(_record(running, verdict, changes, why), outcome.event)
+        self._watcher.recorded(record_of(running, verdict, changes, why), outcome.event)
         return ended
 
     async def _call(self, running: Running) -> Any:
@@ -394,56 +375,5 @@ def _result_of(ended: "asyncio.Task[T] | Begun[T]", running: Running) -> T:
         raise (TimeoutError("skipped by the user") if running.skipped else RuntimeError("it was cancelled")) from None
 
 
-def describe(error: BaseException) -> str:
-    """An error in a line: its message, with its type where the message alone says too little."""
-    if isinstance(error, Raised):
-        return error.described
-    try:
-        text = clean(str(error)).strip()[:MAX_REASON]
-    except Exception:  # an error that cannot even be told is told by its type
-        text = ""
-    if isinstance(error, TimeoutError | forms.FormError | Exited) and text:
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def blame_line(error: BaseException, handler: Handler) -> str | None:
-    """The innermost line of the hook's own file in a traceback, as `file.py:12`."""
-    if isinstance(error, Raised):
-        return error.place or None
-    found = None
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename == handler.file:
-            found = f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
-    return found
-
-
 def _seconds(limit: float | None) -> str:
     return f"{limit:g} s" if limit is not None else "the limit"
-
-
-def _record(running: Running, verdict: Verdict, changes: tuple[Change, ...], why: str | None) -> Record:
-    handler = running.handler
-    return Record(
-        event=handler.spec.name,
-        hook=handler.hook.id,
-        handler=f"{handler.name} ({handler.place})",
-        ms=(time.monotonic() - running.since) * 1000,
-        verdict=verdict,
-        changes=changes,
-        error=why,
-        subject=subject_of(running.event),
-    )
-
-
-def subject_of(event: Event) -> str:
-    """What an event is about, in a few words."""
-    values = vars(event)
-    name = values.get("tool_name")
-    if name is None:
-        return ""
-    arguments = values.get("input")
-    text = ""
-    if isinstance(arguments, dict):
-        text = str(next((arguments[key] for key in ("command", "path", "pattern") if key in arguments), ""))
-    return f'{name} "{text[:120]}"' if text else str(name)

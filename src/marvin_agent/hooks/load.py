@@ -4,7 +4,7 @@ import os
 import traceback
 
 from marvin_agent.errors import HookError
-from marvin_agent.hooks.dispatch import describe
+from marvin_agent.hooks.account import describe
 from marvin_agent.hooks.raised import Raised
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from marvin_agent.errors import HookError, RequiredHookError
+from marvin_agent.hooks.account import describe
 from marvin_agent.hooks.api import Bus, HookAPI
 from marvin_agent.hooks.context import Context
-from marvin_agent.hooks.dispatch import Dispatcher, Limits, Watcher, describe
+from marvin_agent.hooks.dispatch import Dispatcher, Limits, Watcher
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.faces import Blocking
 from marvin_agent.hooks.hosts.settings import HostSettings

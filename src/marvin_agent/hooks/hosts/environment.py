@@ -31,7 +31,8 @@ Progress = Callable[[str], None]
 MOST_TIME = 1800.0
 SHOWN_LINES = 15
 _UV_OPTIONS = {"index-url": "--index-url", "extra-index-url": "--extra-index-url", "find-links": "--find-links"}
-_NOT_PASSED = frozenset(["VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP"])
+_NOT_PASSED = ("VIRTUAL_ENV", "PYTHON")
+"""Beginnings of variables that concern this Python and not the one that is made."""
 
 
 async def python_for(block: Block, *, base: str, cache_dir: str, environ: Mapping[str, str], progress: Progress) -> str:
@@ -47,7 +48,9 @@ async def python_for(block: Block, *, base: str, cache_dir: str, environ: Mappin
         )
     if not block.dependencies:
         return sys.executable
-    plan = _plan(block, base, cache_dir, {key: value for key, value in environ.items() if key not in _NOT_PASSED})
+    plan = _plan(
+        block, base, cache_dir, {key: value for key, value in environ.items() if not key.startswith(_NOT_PASSED)}
+    )
     if not plan.ready:
         make_private_directory(cache_dir)
         async with _locked(f"{plan.directory}.flock", progress):

@@ -5,7 +5,6 @@ rules, deadlines and failure policies are applied here, as to every other hook.
 """
 
 import asyncio
-import base64
 import itertools
 import logging
 import os
@@ -21,6 +20,7 @@ from marvin_agent.hooks.api import Bus
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.hosts import environment
 from marvin_agent.hooks.hosts.marks import unmarked
+from marvin_agent.hooks.hosts.packing import callables, files_of, name_of
 from marvin_agent.hooks.hosts.process import Process, environment_for
 from marvin_agent.hooks.hosts.rpc import NO_METHOD, Closed, RpcError
 from marvin_agent.hooks.hosts.script import Block
@@ -28,6 +28,7 @@ from marvin_agent.hooks.hosts.services import EngineService, tell_error
 from marvin_agent.hooks.hosts.settings import HostSettings
 from marvin_agent.hooks.hosts.standins import Function, StandIn
 from marvin_agent.hooks.loop import HookLoop
+from marvin_agent.hooks.merge import write
 from marvin_agent.hooks.outcome import Failure
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.raised import Raised, raised
@@ -62,7 +63,7 @@ class HostedHook:
     ) -> None:
         self.hook = hook
         self._source = source
-        self._files = _files(source)
+        self._files = files_of(source)
         self._block = block
         self._registry = registry
         self._loop = loop
@@ -229,7 +230,7 @@ class HostedHook:
             del self._running[call]
         self.crashes = 0
         for name, value in answer["changed"].items():
-            _write(event, spec.fields[name].at or "", unmarked(value))
+            write(event, spec.fields[name].at or "", unmarked(value))
         return unmarked(answer["returned"])
 
     async def run(self, function: Function, arguments: list[Any], keywords: dict[str, Any], ctx: Any) -> Any:
@@ -310,9 +311,9 @@ class HostedHook:
 
         arguments, keywords = unmarked(params["args"], function), unmarked(params["keywords"], function)
         if member.startswith("register_"):
-            arguments = [_callable(argument) for argument in arguments]
-            keywords = {name: _callable(value) for name, value in keywords.items()}
-            key = (member, _name_of(arguments, keywords))
+            arguments = [callables(argument) for argument in arguments]
+            keywords = {name: callables(value) for name, value in keywords.items()}
+            key = (member, name_of(arguments, keywords))
             if key in self._given:
                 # Started again: what stands here calls the new process.
                 for old, new in zip(self._given[key], made, strict=False):
@@ -380,46 +381,3 @@ class HostedHook:
 
     def _report(self, text: str, last: str) -> None:
         self._failed(Failure(self.hook.id, "process", os.path.basename(self.hook.path), text, last))
-
-
-def _files(source: Source) -> dict[str, str] | None:
-    """The bytes that will run, for every start: those that were judged, or the file as it is now."""
-    files = source.files
-    if files is None:
-        if source.directory is not None:
-            return None
-        data = source.read(source.path)
-        files = {os.path.realpath(source.path): data} if data is not None else {}
-    base = os.path.realpath(source.directory or source.path)
-    return {
-        path: base64.b64encode(data).decode()
-        for path, data in files.items()
-        if path == base or path.startswith(base + os.sep)
-    }
-
-
-def _callable(value: Any) -> Any:
-    """What `register_*` takes, with functions in place of what stands for them."""
-    if isinstance(value, Function):
-        return value.as_function()
-    if isinstance(value, dict) and isinstance(value.get("function"), dict):
-        return {**value, "function": value["function"]["tool"].as_tool(value["function"])}
-    if isinstance(value, dict):
-        return {key: item.as_function() if isinstance(item, Function) else item for key, item in value.items()}
-    return value
-
-
-def _name_of(arguments: list[Any], keywords: dict[str, Any]) -> str:
-    first = arguments[0] if arguments else keywords.get("name", "")
-    if isinstance(first, dict):
-        function = first.get("function")
-        return str(first.get("name") or getattr(function, "__name__", ""))
-    return str(first)
-
-
-def _write(event: Event, at: str, value: Any) -> None:
-    target: Any = event
-    *path, last = at.split(".")
-    for name in path:
-        target = vars(target)[name]
-    setattr(target, last, value)

@@ -41,6 +41,7 @@ class Stand:
         if tag:
             key, _, value = tag.partition("=")
             cls._tag = (key, value)
+            setattr(cls, key, value)
         own = vars(cls).get("__annotations__", {})
         cls._kinds = {**cls._kinds, **own}
         cls._defaults = {**cls._defaults, **{name: getattr(cls, name) for name in own if name in vars(cls)}}

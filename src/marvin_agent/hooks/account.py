@@ -1,0 +1,84 @@
+"""The account of a hook's code: exits contained, errors in words with their place, a record for the trace."""
+
+import time
+import traceback
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from marvin_agent.hooks.forms import FormError
+from marvin_agent.hooks.outcome import Change, Record, Verdict
+from marvin_agent.hooks.payload import Event
+from marvin_agent.hooks.raised import Raised
+from marvin_agent.hooks.registry import Handler
+from marvin_agent.hooks.running import Running
+from marvin_agent.messages import clean
+
+T = TypeVar("T")
+MAX_REASON = 10_000
+"""Characters of an error's message."""
+
+
+class Exited(Exception):
+    """A hook tried to end the program. An exit must not leave its task: asyncio would carry it out of the loop."""
+
+    def __init__(self, leave: BaseException) -> None:
+        super().__init__(describe(leave))
+
+
+async def contained(work: Awaitable[T]) -> T:
+    """Await a hook's code; an exit in it becomes an exception."""
+    try:
+        return await work
+    except (SystemExit, KeyboardInterrupt) as leave:
+        raise Exited(leave).with_traceback(leave.__traceback__) from leave
+
+
+def describe(error: BaseException) -> str:
+    """An error in a line: its message, with its type where the message alone says too little."""
+    if isinstance(error, Raised):
+        return error.described
+    try:
+        text = clean(str(error)).strip()[:MAX_REASON]
+    except Exception:  # an error that cannot even be told is told by its type
+        text = ""
+    if isinstance(error, TimeoutError | FormError | Exited) and text:
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def blame_line(error: BaseException, handler: Handler) -> str | None:
+    """The innermost line of the hook's own file in a traceback, as `file.py:12`."""
+    if isinstance(error, Raised):
+        return error.place or None
+    found = None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == handler.file:
+            found = f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
+    return found
+
+
+def record_of(running: Running, verdict: Verdict, changes: tuple[Change, ...], why: str | None) -> Record:
+    handler = running.handler
+    return Record(
+        event=handler.spec.name,
+        hook=handler.hook.id,
+        handler=f"{handler.name} ({handler.place})",
+        ms=(time.monotonic() - running.since) * 1000,
+        verdict=verdict,
+        changes=changes,
+        error=why,
+        subject=subject_of(running.event),
+    )
+
+
+def subject_of(event: Event) -> str:
+    """What an event is about, in a few words."""
+    values = vars(event)
+    name = values.get("tool_name")
+    if name is None:
+        return ""
+    arguments = values.get("input")
+    text = ""
+    if isinstance(arguments, dict):
+        text = str(next((arguments[key] for key in ("command", "path", "pattern") if key in arguments), ""))
+    return f'{name} "{text[:120]}"' if text else str(name)
