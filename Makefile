@@ -7,7 +7,7 @@ SHELL := /bin/bash
 NEEDS_PYTHON := import sys; sys.exit(sys.version_info < (3, 11) and "marvin needs Python 3.11 or later: make PYTHON=/path/to/it")
 THIRDPARTY := .venv-thirdparty
 
-.PHONY: demo test check bench format lock test-thirdparty clean
+.PHONY: demo test check bench screenshot format lock test-thirdparty clean
 
 # A stamp per environment: made again only when the lock or the project file changes.
 $(VENV)/.ready: $(LOCK) pyproject.toml
@@ -58,6 +58,10 @@ bench: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.session
 	@$(BIN)/python -m benchmarks.dispatch
 	@$(BIN)/python -m benchmarks.tui_stream
+
+# The pictures of the documentation, from the app itself.
+screenshot: $(VENV)/.ready
+	@$(BIN)/python scripts/screenshot.py
 
 lock:
 	@$(BIN)/python scripts/lock.py

@@ -57,7 +57,7 @@ class Footer(Static):
             left = Content(next(hint for hint in hints if len(hint) <= room))
         else:
             seconds = int(time.monotonic() - state.since)
-            took = f" {seconds} s" if seconds else ""
+            took = f" · {seconds} s" if seconds else ""
             spin = FRAMES[self._frame % len(FRAMES)]
             stop = " · Esc stops" if room > 40 else ""
             text = one_line(f"{state.activity}{took}{stop}", max(room - 2, 8))

@@ -181,7 +181,9 @@ class ToolEntry(Entry):
         text = parts_text(self._content)
         if text.strip() and (failed or self.opened):
             style = "error" if self.status in ("error", "invalid") else "output"
-            parts += [Part(Flow(text_lines(text, style, "  ", hard=True)))]
+            # What a tool printed keeps its columns; what marvin says of a call is prose.
+            printed = self.status in ("ok", "error")
+            parts += [Part(Flow(text_lines(text, style, "  ", hard=printed)))]
         return parts
 
     def _running(self) -> list[Part]:

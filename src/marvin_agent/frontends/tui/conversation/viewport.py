@@ -32,6 +32,13 @@ class Viewport(ScrollView, can_focus=True):
         overflow-x: hidden;
         overflow-y: scroll;
         scrollbar-size-vertical: 1;
+        scrollbar-color: $foreground 25%;
+        scrollbar-color-hover: $foreground 40%;
+        scrollbar-color-active: $primary;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        &:ansi { scrollbar-color: ansi_bright_black; scrollbar-color-hover: ansi_bright_black; }
     }
     """
     ALLOW_SELECT = False  # it selects over its own texts
