@@ -57,6 +57,8 @@ bench: $(VENV)/.ready
 	@$(BIN)/python -m benchmarks.compare $(if $(PEERS),--peers "$(PEERS)") $(BENCH)
 	@$(BIN)/python -m benchmarks.session
 	@$(BIN)/python -m benchmarks.dispatch
+	@$(BIN)/python -m benchmarks.tui_start $(if $(PEERS),--peers "$(PEERS)")
+	@$(BIN)/python -m benchmarks.tui_keys
 	@$(BIN)/python -m benchmarks.tui_stream
 
 # The pictures of the documentation, from the app itself.

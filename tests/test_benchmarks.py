@@ -23,3 +23,18 @@ def test_the_benchmark_of_events_runs():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50, check=False)
     assert done.returncode == 0, done.stderr
     assert "ten async handlers" in done.stdout
+
+
+def test_the_start_of_the_app_is_measured_beside_a_bare_one():
+    command = [sys.executable, "-m", "benchmarks.tui_start", "--runs", "1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "| bare Textual |" in done.stdout
+    assert "| marvin " in done.stdout
+
+
+def test_keys_are_timed_while_an_answer_streams():
+    command = [sys.executable, "-m", "benchmarks.tui_keys", "--tokens", "1500"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "1500 tokens streamed" in done.stdout

@@ -84,3 +84,11 @@ def test_a_scripted_run_loads_no_heavy_library_and_no_other_wire_or_command(marv
     ]
     assert [name for name in wanted_elsewhere if name != "marvin_agent.frontends.run_command"] == []
     assert "marvin_agent.llm.http" not in modules
+
+
+def test_the_app_shows_its_editor_before_it_loads_the_engine(marvin: Marvin) -> None:
+    modules = loaded(marvin, f"import marvin_agent.frontends.tui.app\n{LIST}")
+    engine = ("agent.engine", "agent.loop", "hooks", "session", "tools.bash", "policies", "llm.wire", "llm.catalog")
+    early = tuple(f"marvin_agent.{name}" for name in engine)
+    assert [name for name in ours(modules) if name.startswith(early)] == []
+    assert not {name for name in modules if name.startswith(("markdown_it", "pygments.lexer"))}

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from marvin_agent.frontends.tui.draft import Draft
+from marvin_agent.frontends.tui.externaleditor import editor_command
 from marvin_agent.frontends.tui.filelist import FileList
 from marvin_agent.frontends.tui.footer import money, short
 from marvin_agent.frontends.tui.fuzzy import best
 from marvin_agent.frontends.tui.header import git_branch, short_path
 from marvin_agent.frontends.tui.history import History
-from marvin_agent.frontends.tui.keyactions import editor_command
 from marvin_agent.frontends.tui.keys import configured
 from marvin_agent.frontends.tui.notifier import Notifier
 from marvin_agent.frontends.tui.pastes import Pastes, dropped_image, harmless

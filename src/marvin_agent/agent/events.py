@@ -9,6 +9,9 @@ from marvin_agent.messages import AssistantMessage, Message, ToolResultMessage, 
 
 Level: TypeAlias = Literal["info", "success", "warning", "error"]
 
+CALL_OF_USER = "user_"
+"""What the id of a tool call begins with that the user made himself, with `!`."""
+
 
 class AgentStarted(Value, tag="agent.start"):
     """A run begins."""

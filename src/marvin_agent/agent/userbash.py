@@ -3,6 +3,7 @@
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from marvin_agent.agent.events import CALL_OF_USER
 from marvin_agent.agent.invoke import Result
 from marvin_agent.errors import Refused
 from marvin_agent.hooks import events as h
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from marvin_agent.agent.engine import Engine
 
 ORIGIN = "user"
-CALL_OF_USER = "user_"
-"""What the id of such a call begins with."""
 
 
 async def run_user_bash(engine: "Engine", command: str, *, exclude_from_context: bool) -> Result:

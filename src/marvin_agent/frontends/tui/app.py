@@ -4,7 +4,8 @@ import argparse
 import asyncio
 import signal
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.app import App, ComposeResult
@@ -12,11 +13,8 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 
 from marvin_agent.agent import events as out
-from marvin_agent.agent.engine import Engine
-from marvin_agent.config import Config
 from marvin_agent.errors import MarvinError, NoModelError, UsageError
 from marvin_agent.frontends.stdin import Asked
-from marvin_agent.frontends.tui.boot import Boot
 from marvin_agent.frontends.tui.commands import CommandTable
 from marvin_agent.frontends.tui.completion import Completion, Menu
 from marvin_agent.frontends.tui.conversation.view import ConversationView
@@ -26,14 +24,11 @@ from marvin_agent.frontends.tui.filelist import FileList
 from marvin_agent.frontends.tui.footer import Footer
 from marvin_agent.frontends.tui.header import Header, git_branch
 from marvin_agent.frontends.tui.history import History
-from marvin_agent.frontends.tui.interface import Person
 from marvin_agent.frontends.tui.keyactions import KeyActions
 from marvin_agent.frontends.tui.keyboard import Keyboard
 from marvin_agent.frontends.tui.keys import bindings, configured
-from marvin_agent.frontends.tui.modellist import ModelList
 from marvin_agent.frontends.tui.news import News
 from marvin_agent.frontends.tui.notifier import Notifier
-from marvin_agent.frontends.tui.owncommands import OWN
 from marvin_agent.frontends.tui.prompt import PromptEditor
 from marvin_agent.frontends.tui.queueview import QueueView
 from marvin_agent.frontends.tui.searchbar import SearchBar
@@ -44,8 +39,24 @@ from marvin_agent.frontends.tui.state import State
 from marvin_agent.frontends.tui.templates import templates_in, templates_of_project
 from marvin_agent.frontends.tui.terminalkeys import learn_keys
 from marvin_agent.frontends.tui.themes import use_theme
+from marvin_agent.later import Later
 from marvin_agent.messages import AssistantMessage, HookMessage
 from marvin_agent.places import Places
+
+if TYPE_CHECKING:
+    from marvin_agent.agent.engine import Engine
+    from marvin_agent.config import Config
+    from marvin_agent.frontends.tui import interface, modellist, owncommands
+    from marvin_agent.frontends.tui.boot import Boot
+else:
+    interface = Later("marvin_agent.frontends.tui.interface")
+    modellist = Later("marvin_agent.frontends.tui.modellist")
+    owncommands = Later("marvin_agent.frontends.tui.owncommands")
+
+ENGINE = Later("marvin_agent.frontends.tui.boot")
+"""Loaded when the first picture is there: it brings the whole engine."""
+REST = tuple(Later(f"marvin_agent.frontends.tui.{name}") for name in ("conversation.inline", "conversation.highlight"))
+"""Loaded in the background once the engine runs, so that the first answer does not wait for it."""
 
 
 class MarvinApp(App[int]):
@@ -53,6 +64,7 @@ class MarvinApp(App[int]):
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "marvin"
+    AUTO_FOCUS = "PromptEditor"
     CSS = """
     Screen { layout: vertical; }
     #widgets { height: auto; max-height: 12; padding: 0 1; }
@@ -71,12 +83,10 @@ class MarvinApp(App[int]):
         """Why the program could not do its work; raised once the terminal is as it was."""
         self.state = State()
         self.stage = AppStage(self)
-        self.person = Person(self.stage, self._soon, places.cwd)
         self.key_actions = KeyActions(self)
         self.shortcuts = Shortcuts(self)
-        self.models = ModelList(places)
         self.notifier = Notifier(self.write_terminal, lambda: not self.app_focus)
-        self.commands = CommandTable(self, OWN)
+        self.commands = CommandTable(self, lambda: owncommands.OWN)
         self.sender = Sender(self, asked)
         self.keymap: Mapping[str, str] = {}
         self.conversation = ConversationView(renderer=self._draw)
@@ -93,7 +103,7 @@ class MarvinApp(App[int]):
         self._queue = QueueView()
         self._footer = Footer(self.state)
         self._news = News(self, self.conversation, self.state)
-        self._boot = Boot(options, places, self.person, self._notify)
+        self._boot: Boot | None = None
         self._keyboard = Keyboard(self)
         self._said_early: list[out.Notice] = []
         """What was said before a session is shown, which begins the conversation anew."""
@@ -108,6 +118,14 @@ class MarvinApp(App[int]):
         yield self._menu
         yield self.prompt
         yield self._footer
+
+    @cached_property
+    def person(self) -> "interface.Person":
+        return interface.Person(self.stage, self._soon, self.places.cwd)
+
+    @cached_property
+    def models(self) -> "modellist.ModelList":
+        return modellist.ModelList(self.places)
 
     # Life.
 
@@ -124,18 +142,23 @@ class MarvinApp(App[int]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, lambda: self.call_later(self.leave, "signal"))
-        self.prompt.focus()
         self.state.branch = git_branch(self.places.project_root)
         self.repaint()
-        self.call_after_refresh(self._keyboard.begin)
-        self.run_worker(self._begin(), name="engine")
+        self._keyboard.begin()
+        self.call_after_refresh(self._first_picture)
+
+    def _first_picture(self) -> None:
+        """The editor is on the screen: what was typed goes into it, and shows before the engine is loaded."""
+        self.call_after_refresh(lambda: self.run_worker(self._begin(), name="engine"))
 
     async def _begin(self) -> None:
         """Start the engine, and try again when the user has mended what was missing."""
         try:
-            self.config = config = await self._boot.look()
+            module = await asyncio.to_thread(ENGINE.load)
+            self._boot = boot = module.Boot(self.options, self.places, self.person, self._notify)
+            self.config = config = await boot.look()
             self._use(config)
-            engine = await self._boot.start()
+            engine = await boot.start()
         except NoModelError as error:
             self.sender.stuck = True
             self.state.begin("")
@@ -149,7 +172,7 @@ class MarvinApp(App[int]):
         self.engine = engine
         await self._run(engine)
 
-    def _use(self, config: Config) -> None:
+    def _use(self, config: "Config") -> None:
         """Take over what the configuration says of the app."""
         self.keymap, problems = configured(config.keybindings)
         self.set_keymap(dict(self.keymap))
@@ -161,17 +184,19 @@ class MarvinApp(App[int]):
 
     def _read_templates(self) -> None:
         self.commands.templates = templates_in(f"{self.places.config_dir}/commands")
-        project = self._boot.project
+        project = self._boot.project if self._boot else None
         if project and project.trusted:
             self.commands.templates |= templates_of_project(project.snapshot.files)
 
-    async def _run(self, engine: Engine) -> None:
+    async def _run(self, engine: "Engine") -> None:
         self.run_worker(self._news.read(engine.outlet.subscribe()), name="news")
         await engine.start()
         self.state.begin("")
         self._report_shortcuts()
         self.sender.begin(engine)
         self.repaint()
+        for later in REST:
+            await asyncio.to_thread(later.load)
 
     def _report_shortcuts(self) -> None:
         for problem in self.shortcuts.conflicts():
@@ -210,7 +235,7 @@ class MarvinApp(App[int]):
     def _submitted(self, event: PromptEditor.Submitted) -> None:
         self.sender.take(event.prompt, event.delivery)
 
-    def running_engine(self) -> Engine:
+    def running_engine(self) -> "Engine":
         """The engine. UsageError while there is none."""
         if self.engine is None:
             raise UsageError("marvin is still starting; try again in a moment")

@@ -4,16 +4,19 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from marvin_agent.agent.commands import BUILTIN, command_in, run_command
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.errors import UsageError
 from marvin_agent.frontends.tui.completion import Item
 from marvin_agent.frontends.tui.fuzzy import best
 from marvin_agent.frontends.tui.templates import Template
+from marvin_agent.later import Later
 from marvin_agent.nearest import nearest
 
 if TYPE_CHECKING:
+    from marvin_agent.agent import commands as engine_commands
     from marvin_agent.frontends.tui.app import MarvinApp
+else:
+    engine_commands = Later("marvin_agent.agent.commands")
 
 Action = Callable[["MarvinApp", str], Awaitable[str]]
 Choices = Callable[["MarvinApp"], Sequence[Item]]
@@ -32,7 +35,7 @@ class AppCommand(NamedTuple):
 class CommandTable:
     """Everything that a slash can mean, in one place; also what the menu completes."""
 
-    def __init__(self, app: "MarvinApp", own: dict[str, AppCommand]) -> None:
+    def __init__(self, app: "MarvinApp", own: Callable[[], dict[str, AppCommand]]) -> None:
         self._app = app
         self._own = own
         self.templates: dict[str, Template] = {}
@@ -42,9 +45,9 @@ class CommandTable:
     def listing(self) -> list[Item]:
         """Every command with what it does; those that need no words behind them are whole."""
         found = {
-            name: Item(f"/{name}", one.about, not one.arguments.startswith("<")) for name, one in self._own.items()
+            name: Item(f"/{name}", one.about, not one.arguments.startswith("<")) for name, one in self._own().items()
         }
-        for name, builtin in BUILTIN.items():
+        for name, builtin in engine_commands.BUILTIN.items():
             found.setdefault(name, Item(f"/{name}", builtin.description, True))
         for name, template in self.templates.items():
             found.setdefault(name, Item(f"/{name}", template.description, not template.wants_arguments))
@@ -60,7 +63,7 @@ class CommandTable:
         return [items[name] for name in best(beginning, items, 50)]
 
     async def arguments(self, name: str, written: str) -> Sequence[Item]:
-        own = self._own.get(name)
+        own = self._own().get(name)
         if own and own.choices:
             items = {item.text: item for item in own.choices(self._app)}
             return [items[text] for text in best(written, items, 50)] if written else list(items.values())
@@ -92,15 +95,15 @@ class CommandTable:
         if "\n" in word:
             name, _, more = word[1:].partition("\n")
             arguments = f"{more} {rest}".strip()
-        if own := self._own.get(name):
+        if own := self._own().get(name):
             if arguments and not own.arguments:
                 raise UsageError(f"/{name} takes no words behind it, not {arguments!r}")
             return await own.action(self._app, arguments)
         if template := self.templates.get(name):
             return Prompt(template.fill(arguments))
         engine = self._app.engine
-        if engine and (call := command_in(text, engine)):
-            return await run_command(engine, call)
+        if engine and (call := engine_commands.command_in(text, engine)):
+            return await engine_commands.run_command(engine, call)
         if name.replace("-", "").replace("_", "").isalnum() and not arguments:
             meant = nearest(name, [item.text[1:] for item in self.listing()])
             hint = f"Did you mean /{meant}? " if meant else ""

@@ -1,14 +1,17 @@
 """What stays on the normal screen when the app is left."""
 
 import shutil
+from typing import TYPE_CHECKING
 
-from marvin_agent.agent.engine import Engine
 from marvin_agent.text import printable
+
+if TYPE_CHECKING:
+    from marvin_agent.agent.engine import Engine
 
 MOST_LINES = 40
 
 
-def farewell(engine: Engine, answer: str) -> str:
+def farewell(engine: "Engine", answer: str) -> str:
     """The last answer, cut to what a screen holds, and the command that goes on with the session."""
     lines = printable(answer).strip().splitlines()
     if len(lines) > MOST_LINES:

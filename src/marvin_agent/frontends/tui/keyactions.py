@@ -1,23 +1,22 @@
 """What each key of the table does."""
 
-import os
-import shlex
-import subprocess
-import tempfile
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from marvin_agent.frontends.tui.dialogs.text import ShowDialog
 from marvin_agent.frontends.tui.keys import help_lines
+from marvin_agent.later import Later
 from marvin_agent.llm.thinking import supported
-from marvin_agent.settings import EditorCommand
 from marvin_agent.text import printable
 
 if TYPE_CHECKING:
+    from marvin_agent.frontends.tui import externaleditor
     from marvin_agent.frontends.tui.app import MarvinApp
+    from marvin_agent.frontends.tui.dialogs import text as dialogs
+else:
+    externaleditor = Later("marvin_agent.frontends.tui.externaleditor")
+    dialogs = Later("marvin_agent.frontends.tui.dialogs.text")
 
 TWICE = 2.0
 """Seconds in which a second Ctrl+C leaves."""
@@ -47,7 +46,7 @@ class KeyActions:
             case "showThinking":
                 app.conversation.toggle_thinking()
             case "editor":
-                self.external_editor()
+                externaleditor.write_in_editor(app)
             case "skipHook":
                 self._skip_hook()
             case "search":
@@ -123,43 +122,7 @@ class KeyActions:
         app = self._app
         lines = help_lines(app.keymap, app.shortcuts())
         width = max(len(keys) for keys, _ in lines)
-        text = Content("\n").join(
+        shown = Content("\n").join(
             Content.assemble((keys.ljust(width), "bold"), "  ", printable(about)) for keys, about in lines
         )
-        app.push_screen(ShowDialog("Keys", text))
-
-    def external_editor(self) -> None:
-        """Write the prompt in the user's own editor."""
-        app = self._app
-        command = editor_command(app.config.editor if app.config else None)
-        with tempfile.TemporaryDirectory(prefix="marvin-") as directory:
-            path = os.path.join(directory, "prompt.md")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(app.prompt.expanded())
-            try:
-                with app.suspend():
-                    code = subprocess.run([*command, path], check=False).returncode
-            except OSError as error:
-                app.tell(
-                    f"{command[0]} cannot be started: {error.strerror}. Set editor in config.json.", "error", "marvin"
-                )
-                return
-            app.refresh(layout=True)
-            if code:
-                app.tell(f"{command[0]} ended with exit code {code}; the prompt is as it was.", "warning", "marvin")
-                return
-            with open(path, encoding="utf-8", errors="replace") as file:
-                app.prompt.write(file.read().rstrip("\n"))
-
-
-def editor_command(setting: str | Sequence[str] | EditorCommand | None) -> list[str]:
-    """The words that start the user's editor."""
-    match setting:
-        case EditorCommand(command=command, args=args):
-            return [command, *args]
-        case str():
-            return shlex.split(setting)
-        case None:
-            return shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
-        case words:
-            return list(words)
+        app.push_screen(dialogs.ShowDialog("Keys", shown))

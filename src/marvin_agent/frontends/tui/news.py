@@ -8,7 +8,6 @@ from msgspec import UNSET
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.outlet import Subscription
-from marvin_agent.agent.userbash import CALL_OF_USER
 from marvin_agent.frontends.result import failure_line
 from marvin_agent.frontends.tui.conversation.view import ConversationView
 from marvin_agent.frontends.tui.state import State
@@ -76,7 +75,7 @@ class News:
                 conversation.tool_grew(event)
             case out.ToolEnded():
                 conversation.tool_ended(event)
-                if event.tool_call_id.startswith(CALL_OF_USER):
+                if event.tool_call_id.startswith(out.CALL_OF_USER):
                     # Who runs a command himself wants to read what it prints.
                     conversation.toggle_last_tool()
             case out.RetryStarted():

@@ -12,6 +12,7 @@ from marvin_agent.frontends.tui.completion import Item
 from marvin_agent.frontends.tui.dialogs.line import LineDialog
 from marvin_agent.frontends.tui.dialogs.select import SelectDialog
 from marvin_agent.frontends.tui.dialogs.text import ShowDialog
+from marvin_agent.frontends.tui.externaleditor import write_in_editor
 from marvin_agent.frontends.tui.footer import money, short
 from marvin_agent.llm.thinking import supported
 from marvin_agent.session.index import find_session, list_sessions
@@ -158,7 +159,7 @@ async def _copy(app: "MarvinApp", text: str) -> str:
 
 
 async def _editor(app: "MarvinApp", _: str) -> str:
-    app.key_actions.external_editor()
+    write_in_editor(app)
     return ""
 
 

@@ -4,14 +4,17 @@ from typing import TYPE_CHECKING
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
-from marvin_agent.agent.engine import Engine
 from marvin_agent.agent.queue import Delivery, Prompt
-from marvin_agent.agent.userbash import run_user_bash
 from marvin_agent.errors import MarvinError
 from marvin_agent.frontends.stdin import Asked
+from marvin_agent.later import Later
 
 if TYPE_CHECKING:
+    from marvin_agent.agent import userbash
+    from marvin_agent.agent.engine import Engine
     from marvin_agent.frontends.tui.app import MarvinApp
+else:
+    userbash = Later("marvin_agent.agent.userbash")
 
 
 class Sender:
@@ -42,7 +45,7 @@ class Sender:
         else:
             self._early.append((prompt, delivery))
 
-    def begin(self, engine: Engine) -> None:
+    def begin(self, engine: "Engine") -> None:
         """There is an engine: the prompt of the command line first, then what was typed meanwhile."""
         self.stuck = False
         asked, self._asked = self._asked, None
@@ -76,5 +79,5 @@ class Sender:
         """Run a command of the user's own; `!!` keeps it from the model."""
         if command := text.lstrip("!").strip():
             engine = self._app.running_engine()
-            await run_user_bash(engine, command, exclude_from_context=text.startswith("!!"))
+            await userbash.run_user_bash(engine, command, exclude_from_context=text.startswith("!!"))
         return ""

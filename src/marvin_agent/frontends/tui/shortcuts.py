@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from marvin_agent.errors import MarvinError
 from marvin_agent.frontends.tui.keys import shown, taken
-from marvin_agent.hooks.command import run_command
+from marvin_agent.later import Later
 
 if TYPE_CHECKING:
     from marvin_agent.frontends.tui.app import MarvinApp
+    from marvin_agent.hooks import command
+else:
+    command = Later("marvin_agent.hooks.command")
 
 EDITOR_KEYS = frozenset(
     [
@@ -90,7 +93,7 @@ class Shortcuts:
 
         function = awaited if inspect.iscoroutinefunction(handler) else plain
         try:
-            await run_command(engine.hooks.loop, engine.side, hook, key, function, "")
+            await command.run_command(engine.hooks.loop, engine.side, hook, key, function, "")
         except MarvinError as error:
             self._app.tell(error.show(), "error", hook_id)
 

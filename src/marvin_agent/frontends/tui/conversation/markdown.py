@@ -1,11 +1,18 @@
 """A growing Markdown answer, laid out block by block: what is finished is laid out once."""
 
+from typing import TYPE_CHECKING
+
 from marvin_agent.frontends.tui.conversation.blocks import Block, Item, Quote, Splitter
-from marvin_agent.frontends.tui.conversation.inline import inline
 from marvin_agent.frontends.tui.conversation.rows import Line, Piece, Prefix, Row, Span
 from marvin_agent.frontends.tui.conversation.sections import Flow, Listing, Part, Section, Stack
 from marvin_agent.frontends.tui.conversation.table import Table
+from marvin_agent.later import Later
 from marvin_agent.text import printable
+
+if TYPE_CHECKING:
+    from marvin_agent.frontends.tui.conversation import inline
+else:
+    inline = Later("marvin_agent.frontends.tui.conversation.inline")
 
 DEEPEST = 6
 """Containers of which the indentation is drawn; more would leave no room at 60 columns."""
@@ -106,7 +113,7 @@ class Document:
             case "heading":
                 style = f"{style} heading heading{block.level}".strip()
         text = "\n".join(block.lines)
-        lines = inline(text, self._splitter.references, style, growing=open_)
+        lines = inline.inline(text, self._splitter.references, style, growing=open_)
         # The markers of the innermost lists are part of the text: whoever copies a list wants them.
         outer = len(first)
         while outer and first[outer - 1].style != "bar":

@@ -2,9 +2,8 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from marvin_agent.frontends.tui.conversation.highlight import Highlighter
 from marvin_agent.frontends.tui.conversation.rows import (
     DECORATION,
     Line,
@@ -16,7 +15,13 @@ from marvin_agent.frontends.tui.conversation.rows import (
     prefix_width,
     wrap,
 )
+from marvin_agent.later import Later
 from marvin_agent.text import printable
+
+if TYPE_CHECKING:
+    from marvin_agent.frontends.tui.conversation import highlight
+else:
+    highlight = Later("marvin_agent.frontends.tui.conversation.highlight")
 
 
 class Section(Protocol):
@@ -64,7 +69,7 @@ class Listing:
     def __init__(self, first: Prefix = (), rest: Prefix = (), *, language: str = "", style: str = "codeblock") -> None:
         self._first, self._rest = first, rest
         self._style = style
-        self._highlighter = Highlighter(language) if language else None
+        self._highlighter = highlight.Highlighter(language) if language else None
         self.lines: list[str] = []
         self._tail = ""
         self._offsets = [0]

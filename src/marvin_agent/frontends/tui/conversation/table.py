@@ -1,8 +1,8 @@
 """A Markdown table. The widths of its columns come from its first rows, so that more rows never move the others."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from marvin_agent.frontends.tui.conversation.inline import inline
 from marvin_agent.frontends.tui.conversation.lines import table_cells
 from marvin_agent.frontends.tui.conversation.rows import (
     Line,
@@ -14,6 +14,12 @@ from marvin_agent.frontends.tui.conversation.rows import (
     prefix_width,
     wrap,
 )
+from marvin_agent.later import Later
+
+if TYPE_CHECKING:
+    from marvin_agent.frontends.tui.conversation import inline
+else:
+    inline = Later("marvin_agent.frontends.tui.conversation.inline")
 
 MEASURED = 100
 NARROWEST = 6
@@ -49,7 +55,7 @@ class Table:
             style = self._style if self._lines else f"{self._style} strong".strip()
             columns = len(self._right)
             texts = (table_cells(line) + [""] * columns)[:columns]
-            cells_ = [sum(inline(text, self._references, style), ()) for text in texts]
+            cells_ = [sum(inline.inline(text, self._references, style), ()) for text in texts]
             self._lines.append(line)
             self._cells.append(cells_)
             self._texts.append("\t".join("".join(span.text for span in cell) for cell in cells_))

@@ -35,6 +35,7 @@ class Dialog(ModalScreen[T], Generic[T]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel", show=False)]
+    AUTO_FOCUS = "*"
     KEYS = "Enter answers · Esc cancels"
 
     def __init__(self, title: str) -> None:
