@@ -297,3 +297,19 @@ async def test_a_theme_of_the_user_and_the_terminals_own_colours(tmp_path: Path)
         await one.type("/theme ansi")
         await one.press("escape", "enter")
         await one.until(lambda: one.app.theme == "ansi-dark")
+
+
+async def test_the_conversation_is_exported_and_never_over_a_file(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "It is **mended**."})
+    async with driven(marvin, "mend it") as app:
+        await app.until_shown("It is mended.")
+        await app.type("/export talk.md")
+        await app.press("enter")
+        await app.until_shown("The conversation is in")
+        page = (marvin.work / "talk.md").read_text()
+        assert "> mend it" in page
+        assert "It is **mended**." in page
+        await app.type("/export talk.md")
+        await app.press("enter")
+        await app.until_shown("cannot be written")
+    assert (marvin.work / "talk.md").read_text() == page

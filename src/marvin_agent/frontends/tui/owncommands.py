@@ -15,6 +15,8 @@ from marvin_agent.frontends.tui.dialogs.text import ShowDialog
 from marvin_agent.frontends.tui.externaleditor import write_in_editor
 from marvin_agent.frontends.tui.footer import money, short
 from marvin_agent.llm.thinking import supported
+from marvin_agent.places import expand_path
+from marvin_agent.session.export import markdown, save
 from marvin_agent.session.index import find_session, list_sessions
 from marvin_agent.text import one_line, printable
 
@@ -158,6 +160,18 @@ async def _copy(app: "MarvinApp", text: str) -> str:
     return ""
 
 
+async def _export(app: "MarvinApp", text: str) -> str:
+    engine = app.running_engine()
+    session = engine.session
+    path = expand_path(text or f"marvin-{session.id[:8]}.md", engine.cwd)
+    page = markdown(session.name or f"Session {session.id}", session.branch())
+    try:
+        save(path, page)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}", hint="/export FILE names another.") from None
+    return f"The conversation is in {path} now."
+
+
 async def _editor(app: "MarvinApp", _: str) -> str:
     write_in_editor(app)
     return ""
@@ -258,6 +272,7 @@ OWN: dict[str, AppCommand] = {
     "resume": AppCommand("go on with the session of an id", _resume, "[id]", _session_ids),
     "name": AppCommand("give the session a name", _name, "[name]"),
     "copy": AppCommand("copy the last answer, or a code block", _copy, "[code N]"),
+    "export": AppCommand("write the conversation to a Markdown file", _export, "[file]"),
     "editor": AppCommand("write in the external editor", _editor),
     "search": AppCommand("search in the conversation", _search),
     "login": AppCommand("store a provider's key", _login, "[provider]"),
