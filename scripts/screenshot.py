@@ -109,6 +109,7 @@ async def take(shop: Path, config: Path, words: list[str], until: str, to: Path)
     options = parse(words)
     app = MarvinApp(options, find_places(cwd=str(shop), config_dir=str(config), environ=os.environ), Asked(PROMPT, ()))
     async with app.run_test(size=SIZE) as pilot, asyncio.timeout(LIMIT):
+        app.prompt.cursor_blink = False
         while until not in on_screen(app):
             await pilot.pause(0.05)
         await pilot.pause(0.2)

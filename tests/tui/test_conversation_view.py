@@ -191,6 +191,15 @@ async def test_running_commands_show_the_end_of_their_output() -> None:
         assert (await painted(app, pilot))[-2:] == ["   20 %", "   ready"]
 
 
+async def test_a_call_shows_its_subject_while_its_arguments_are_written() -> None:
+    app = Shown()
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.view.begin_answer()
+        for piece in ('{"path": "src/', 'a.py", "content": "', "one\\ntw"):
+            app.view.grow(ToolCallDelta(index=0, id="1", name="write", text=piece))
+        assert (await painted(app, pilot))[0] == " ▸ … write src/a.py"
+
+
 async def test_the_end_is_followed_unless_the_reader_scrolled_up() -> None:
     app = Shown()
     async with app.run_test(size=(60, 10)) as pilot:

@@ -68,8 +68,8 @@ class MarvinApp(App[int]):
     CSS = """
     Screen { layout: vertical; }
     #widgets { height: auto; max-height: 12; padding: 0 1; }
-    ToastRack { align: right top; margin: 1 0; }
-    Toast { max-width: 80%; }
+    ToastRack { dock: top; align: right top; margin: 1 0; }
+    Toast { max-width: 80%; padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
 

@@ -11,10 +11,13 @@ from marvin_agent.frontends.tui.conversation.entry import Entry
 from marvin_agent.frontends.tui.conversation.rows import Line, Piece, Span
 from marvin_agent.frontends.tui.conversation.said import parts_text, sign, text_lines
 from marvin_agent.frontends.tui.conversation.sections import Flow, Listing, Part, Stack
+from marvin_agent.llm.partial_json import parse_partial
 from marvin_agent.llm.values import decode_json
 from marvin_agent.messages import ToolCall, ToolResultMessage, ToolStatus, UserPart, encode
 from marvin_agent.text import one_line, printable
 
+BEGINNING = 100
+"""Pieces of the arguments, while they are written, in which their subject is looked for."""
 TAIL = 6
 """Lines of output that a running command shows while it is folded."""
 DIFF = 24
@@ -144,7 +147,7 @@ class ToolEntry(Entry):
     def _subject(self) -> str:
         given = self._input if self._input is not None else self._asked
         if given is None:
-            return one_line("".join(self._arguments[:20]), 60)
+            given = parse_partial("".join(self._arguments[:BEGINNING]))
         for key in ("command", "path", "pattern", "url", "name"):
             if value := given.get(key):
                 return one_line(str(value), 160)
