@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from textual import events
+
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
 from tui import screen
 from tui.pilot import Driven, a_marvin, driven
@@ -136,6 +138,17 @@ async def test_a_command_that_takes_no_words_runs_from_the_menu_at_once(tmp_path
         await one.until_shown("permissions")
         await one.press("escape")
         await one.until(lambda: not one.app.screen.is_modal)
+
+
+async def test_a_menu_that_is_behind_the_typing_completes_nothing(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "unused"})
+    async with driven(marvin) as app:
+        await app.type("/cos")
+        await app.until_shown("what this session has used")
+        # Both are there before the menu has heard of the first.
+        app.app.post_message(events.Key("t", "t"))
+        app.app.post_message(events.Key("enter", "\r"))
+        await app.until_shown("This session has used 0 tokens")
 
 
 async def test_a_wrong_command_is_told_and_stays_in_the_editor(tmp_path: Path) -> None:

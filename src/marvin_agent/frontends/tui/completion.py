@@ -140,7 +140,8 @@ class Completion:
         """Insert what is chosen; False when it stands there already, or is to be sent and nothing is missing."""
         item = self.menu.chosen
         row, start, end = self._span
-        if item is None:
+        if item is None or editor.cursor_location != (row, end):
+            # Without the second: somebody types faster than the menu follows, and it is for another text.
             return False
         written = editor.text.split("\n")[row][start:end]
         self._hide()

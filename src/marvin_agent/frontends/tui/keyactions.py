@@ -3,12 +3,9 @@
 import time
 from typing import TYPE_CHECKING
 
-from textual.content import Content
-
 from marvin_agent.frontends.tui.keys import help_lines
 from marvin_agent.later import Later
 from marvin_agent.llm.thinking import supported
-from marvin_agent.text import printable
 
 if TYPE_CHECKING:
     from marvin_agent.frontends.tui import externaleditor
@@ -120,9 +117,4 @@ class KeyActions:
     def show_keys(self) -> None:
         """All keys, those of hooks among them."""
         app = self._app
-        lines = help_lines(app.keymap, app.shortcuts())
-        width = max(len(keys) for keys, _ in lines)
-        shown = Content("\n").join(
-            Content.assemble((keys.ljust(width), "bold"), "  ", printable(about)) for keys, about in lines
-        )
-        app.push_screen(dialogs.ShowDialog("Keys", shown))
+        app.push_screen(dialogs.ShowDialog("Keys", help_lines(app.keymap, app.shortcuts())))

@@ -44,6 +44,9 @@ EDITING = (
 )
 
 
+_NAMES = {"pageup": "Page Up", "pagedown": "Page Down", "escape": "Esc"}
+
+
 def bindings() -> list[Binding]:
     """The keys as they are when nobody configured them."""
     return [Binding(k.keys, f"key('{k.name}')", k.about, show=False, priority=k.priority, id=k.name) for k in KEYS]
@@ -81,4 +84,6 @@ def help_lines(keymap: Mapping[str, str], shortcuts: Mapping[str, str]) -> list[
 
 def shown(keys: str) -> str:
     """`ctrl+p` as people write it."""
-    return ", ".join("+".join(part.capitalize() for part in key.strip().split("+")) for key in keys.split(","))
+    return ", ".join(
+        "+".join(_NAMES.get(part) or part.capitalize() for part in key.strip().split("+")) for key in keys.split(",")
+    )

@@ -27,12 +27,8 @@ WIDTH = 200
 
 
 async def _help(app: "MarvinApp", _: str) -> str:
-    items = app.commands.listing()
-    width = max(len(item.text) for item in items)
-    text = Content("\n").join(
-        Content.assemble((item.text.ljust(width), "bold"), "  ", one_line(item.about, 160)) for item in items
-    )
-    app.push_screen(ShowDialog("Commands (F1 shows the keys)", text))
+    facts = [(item.text, one_line(item.about, 160)) for item in app.commands.listing()]
+    app.push_screen(ShowDialog("Commands (F1 shows the keys)", facts))
     return ""
 
 
@@ -42,10 +38,10 @@ async def _tools(app: "MarvinApp", _: str) -> str:
     for tool in engine.setup.tools:
         state = "" if engine.is_active(tool.name) else "  (off)"
         owner = engine.setup.tools.owner(tool.name)
-        by = f"  (of {owner})" if owner else ""
+        by = f"  (of {owner})" if owner and owner != "builtin" else ""
         about = one_line(tool.description.split("\n")[0], 120)
-        rows.append(Content.assemble((tool.name.ljust(12), "bold"), about, (state + by, "$text-muted")))
-    app.push_screen(ShowDialog("Tools", Content("\n").join(rows) if rows else Content("The model has no tools.")))
+        rows.append((tool.name, f"{about}{state}{by}"))
+    app.push_screen(ShowDialog("Tools", rows or "The model has no tools."))
     return ""
 
 
@@ -104,8 +100,7 @@ async def _status(app: "MarvinApp", _: str) -> str:
         ("hooks", f"{len(engine.hooks.registry.hooks)} loaded, {len(engine.hooks.problems)} did not load"),
         ("configuration", app.places.config_file),
     )
-    text = Content("\n").join(Content.assemble((name.ljust(14), "bold"), printable(value)) for name, value in rows)
-    app.push_screen(ShowDialog("Status", text))
+    app.push_screen(ShowDialog("Status", rows))
     return ""
 
 

@@ -1,7 +1,10 @@
 """Asking for a longer text, and showing one."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from rich.table import Table
+from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -36,14 +39,25 @@ class TextDialog(Dialog[str]):
         self.dismiss(self.query_one(TextArea).text)
 
 
+Facts = Sequence[tuple[str, str]]
+"""Names with what there is to say of them, as two columns."""
+
+
 class ShowDialog(Dialog[None]):
-    """A text to read. `text` is content when marvin made it, and shown as it is otherwise."""
+    """A text to read. It is content when marvin made it; any other, and the texts of facts, are shown as they are."""
 
     KEYS = "Esc closes"
 
-    def __init__(self, title: str, text: str | Content) -> None:
+    def __init__(self, title: str, text: str | Content | Facts) -> None:
         super().__init__(title)
-        self._text = text if isinstance(text, Content) else Content(printable(text))
+        self._text: Content | Table
+        match text:
+            case Content():
+                self._text = text
+            case str():
+                self._text = Content(printable(text))
+            case facts:
+                self._text = columns(facts)
 
     def parts(self) -> list[Any]:
         return [VerticalScroll(Static(self._text), classes="text")]
@@ -58,3 +72,13 @@ class ShowDialog(Dialog[None]):
         if event.key in ("enter", "q", "f1"):
             event.stop()
             self.dismiss(None)
+
+
+def columns(facts: Facts) -> Table:
+    """Two columns, each wrapped for itself."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", max_width=30)
+    table.add_column(overflow="fold")
+    for name, text in facts:
+        table.add_row(Text(printable(name)), Text(printable(text)))
+    return table
