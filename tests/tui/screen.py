@@ -21,8 +21,12 @@ def text(app: App[Any]) -> str:
 
 def matches_snapshot(app: App[Any], test: str, name: str) -> bool:
     """Compare the screen with `snapshots/NAME.txt` beside the test; with MARVIN_ACCEPT_SNAPSHOTS=1 it is written."""
+    return same_as_snapshot(text(app), test, name)
+
+
+def same_as_snapshot(shown: str, test: str, name: str) -> bool:
+    """Compare what was read off a screen with a snapshot."""
     path = Path(test).with_name("snapshots") / f"{name}.txt"
-    shown = text(app)
     if os.environ.get(ACCEPT):
         path.parent.mkdir(exist_ok=True)
         path.write_text(shown, encoding="utf-8")
