@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Any
 
 _OPEN = "\x1b[?1049h\x1b[2J\x1b[H"
-_CLOSE = "\x1b[?1049l\x1b[?25h"
+# The last: a multiplexer whose window was resized meanwhile leaves lines of the app below.
+_CLOSE = "\x1b[?1049l\x1b[?25h\r\x1b[J"
 
 
 class EarlyTerminal:
