@@ -53,11 +53,16 @@ def from_file(path: str, cwd: str) -> dict[str, Any]:
             data = file.read()
     except OSError as error:
         raise UsageError(f"{path} cannot be attached: {error.strerror}") from error
-    if kind := image_type(data):
-        return {"type": "image", "file_name": name, "mime_type": kind, "content": data}
+    if image_type(data):
+        return image_of(data, name)
     if b"\0" in data[:8192]:
         raise UsageError(f"{path} is neither an image (png, jpeg, gif, webp) nor a text: it cannot be attached")
     return {"type": "document", "file_name": name, "content": data}
+
+
+def image_of(data: bytes, name: str) -> dict[str, Any]:
+    """An image as an attachment."""
+    return {"type": "image", "file_name": name, "mime_type": image_type(data), "content": data}
 
 
 def image_type(data: bytes) -> str | None:

@@ -39,6 +39,7 @@ EDITING = (
     ("Up, Down", "prompts of before, at the first and last line"),
     ("Alt+Up", "take what is queued back into the editor"),
     ("Tab", "complete"),
+    ("Ctrl+V", "paste an image or a text from the desktop's clipboard"),
     ("?", "in the empty editor: all keys"),
     ("/  @  !  !!", "commands, files, run a shell command, run one that the model does not see"),
 )

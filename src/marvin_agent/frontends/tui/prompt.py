@@ -1,7 +1,7 @@
 """The editor at the bottom: Enter sends, long pastes are folded, what was sent before comes back with up and down."""
 
 import os
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -9,14 +9,20 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
-from marvin_agent.agent.attachments import from_file, parts_of
+from marvin_agent.agent.attachments import from_file, image_of, parts_of
 from marvin_agent.agent.queue import Delivery, Prompt
 from marvin_agent.errors import MarvinError
 from marvin_agent.frontends.tui.completion import Completion
 from marvin_agent.frontends.tui.draft import Draft
 from marvin_agent.frontends.tui.history import History
 from marvin_agent.frontends.tui.pastes import Pastes, dropped_image, harmless
+from marvin_agent.later import Later
 from marvin_agent.messages import Image
+
+if TYPE_CHECKING:
+    from marvin_agent.frontends.tui import clipboard
+else:
+    clipboard = Later("marvin_agent.frontends.tui.clipboard")
 
 DRAFT_DELAY = 0.3
 """Seconds of rest before what was typed is written to disk."""
@@ -160,6 +166,8 @@ class PromptEditor(TextArea):
                 self.insert("\n")
             case "tab":
                 self._completion.ask(self)
+            case "ctrl+v":
+                self.run_worker(self._paste_clipboard(), group="clipboard", exclusive=True)
             case "up" if self.cursor_at_first_line:
                 return self._up()
             case "down" if self.cursor_at_last_line:
@@ -226,6 +234,15 @@ class PromptEditor(TextArea):
             else:
                 return f"{' '.join(map(self._pastes.add_image, images))} " if images else os.path.basename(path)
         return self._pastes.fold(text)
+
+    async def _paste_clipboard(self) -> None:
+        """The clipboard of the desktop where it can be asked, else what was copied in the app."""
+        found = await clipboard.read_clipboard(os.environ)
+        if isinstance(found, bytes):
+            _, images = parts_of("", [image_of(found, "clipboard")], self._cwd)
+            self.insert(f"{' '.join(map(self._pastes.add_image, images))} ")
+        else:
+            self.insert(self._pastes.fold(found or self.app.clipboard))
 
     # What follows from a change.
 
