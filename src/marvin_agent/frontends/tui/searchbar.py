@@ -68,4 +68,4 @@ class SearchBar(Horizontal):
     def _show(self, found: tuple[int, int]) -> None:
         at, count = found
         text = f"{at} of {count}" if count else "not found" if self._field.value else ""
-        self._found.update(Content(f" {text} · Enter up · Down · Esc closes" if text else ""))
+        self._found.update(Content(f" {text} · Enter up · ↓ down · Esc closes" if text else ""))
