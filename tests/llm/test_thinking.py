@@ -48,6 +48,15 @@ def test_a_level_that_is_not_there_becomes_the_nearest_that_thinks(names: Any, a
         assert given in notice
 
 
+def test_a_claude_that_always_thinks_has_no_off():
+    def claude(name: str) -> Model:
+        return Model(provider="p", id=name, api="anthropic-messages", base_url="http://x", reasoning=True)
+
+    assert supported(claude("claude-fable-5-1")) == ("minimal", "low", "medium", "high")
+    assert "off" in supported(claude("claude-opus-5"))
+    assert clamp(claude("claude-opus-5-5"), "off")[0] == "minimal"
+
+
 def test_a_model_that_does_not_think_is_told_of():
     assert clamp(model(reasoning=False), "high") == ("off", "p/m does not think; thinking high is off")
     assert clamp(model(reasoning=False), "off") == ("off", None)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from marvin_agent.llm.claude import always_thinks
 from marvin_agent.llm.values import THINKING_LEVELS, Model, ThinkingLevel
 
 
@@ -9,7 +10,7 @@ def supported(model: Model) -> tuple[ThinkingLevel, ...]:
     """The levels that make a difference on this model, least first.
 
     `compat.thinkingLevelMap` gives a level the provider's own name, or null where there is none. `xhigh` is had only by
-    models whose map names it.
+    models whose map names it, `off` not by a Claude that always thinks.
     """
     if not model.reasoning:
         return ("off",)
@@ -42,4 +43,5 @@ def provider_name(model: Model, level: ThinkingLevel) -> str:
 
 def _names(model: Model) -> dict[str, Any]:
     names = model.compat.get("thinkingLevelMap")
-    return names if isinstance(names, dict) else {}
+    own = names if isinstance(names, dict) else {}
+    return {"off": None, **own} if model.api == "anthropic-messages" and always_thinks(model.id) else own
