@@ -68,7 +68,7 @@ class _Said(NamedTuple):
 def from_response(status: int, headers: Mapping[str, str], body: bytes, provider: str) -> ProviderError:
     """The error of an answer that is not 2xx."""
     text = body.decode("utf-8", "replace")
-    said = _said(_json(text)) or _Said(_plain(text), "")
+    said = _said(_json(text)) or _Said(plain(text), "")
     if 300 <= status < 400:
         return BadRequestError(
             f"the server answered with a redirect ({status}), which is not followed: it would carry the key and the"
@@ -203,7 +203,7 @@ def _status_of(codes: str) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A body that is not JSON: a proxy's page without its markup, or a line of text."""
     if "<" in text:
         title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)

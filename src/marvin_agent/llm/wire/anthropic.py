@@ -107,7 +107,7 @@ class AnthropicParser:
                 if told.delta and told.delta.stop_reason:
                     self._stop(told.delta.stop_reason)
             case "message_stop":
-                self._builder.ended = True
+                self._builder.ended = self._builder.over = True
             case "message":
                 self._whole(told)
             case "error":

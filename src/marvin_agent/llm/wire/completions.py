@@ -84,7 +84,7 @@ class CompletionsParser:
     def feed(self, event: ServerSentEvent) -> None:
         data = event.data
         if data == "[DONE]":
-            self._builder.ended = True
+            self._builder.ended = self._builder.over = True
             return
         if not data or data.isspace():
             return
