@@ -310,6 +310,19 @@ async def test_a_key_that_the_server_quotes_is_masked(make: Make):
     assert "my.own" not in str(caught.value)
 
 
+async def test_secret_headers_that_the_server_quotes_are_masked(make: Make):
+    async def handler(exchange: Exchange) -> None:
+        said = f"refused {exchange.headers['x-gateway-token']} and {exchange.headers['x-title']}"
+        await exchange.answer(401, b'{"error":{"message":"%b"}}' % said.encode())
+
+    headers = {"X-Gateway-Token": "Secret gate~1234", "X-Title": "marvin-at-work"}
+    async with serving(handler) as server:
+        with pytest.raises(ProviderError) as caught:
+            await run(make, server.request(), Credentials(headers=headers))
+    assert "gate~1234" not in caught.value.show()
+    assert "marvin-at-work" in caught.value.show()
+
+
 async def test_cancelling_drops_the_connection_at_once(make: Make):
     dropped = asyncio.Event()
 

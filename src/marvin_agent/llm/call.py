@@ -8,7 +8,7 @@ import msgspec
 from marvin_agent.errors import NetworkError, ProtocolError, ProviderError, SilenceError
 from marvin_agent.llm import failure
 from marvin_agent.llm.builder import Builder
-from marvin_agent.llm.secrecy import mask
+from marvin_agent.llm.secrecy import mask, secret_values
 from marvin_agent.llm.sse import EventStream
 from marvin_agent.llm.transport import Response, Transport
 from marvin_agent.llm.values import Credentials, Finished, Request, Responded, ServerSentEvent, StreamEvent
@@ -82,10 +82,11 @@ class ModelCall:
         )
 
     def _told(self, error: ProviderError) -> ProviderError:
-        """The error with what only the call knows, and without the key if the server quoted it."""
+        """The error with what only the call knows, and without the keys if the server quoted them."""
         error.provider = error.provider or self.request.model.provider
         error.request_id = error.request_id or self._builder.request_id
-        error.message = mask(error.message, self.credentials.api_key)
+        headers = {**self.request.model.headers, **self.credentials.headers}
+        error.message = mask(error.message, self.credentials.api_key, *secret_values(headers))
         error.args = (error.message,)
         return error
 

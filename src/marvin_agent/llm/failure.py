@@ -77,8 +77,9 @@ def from_response(status: int, headers: Mapping[str, str], body: bytes, provider
             status=status,
             hint="Set the model's base URL to where the server really is.",
         )
-    kind = _kind(status, said)
-    return _error(kind, said, provider, status, retry_after(headers) or said.retry_after)
+    wait = retry_after(headers)
+    wait = said.retry_after if wait is None else wait
+    return _error(_kind(status, said), said, provider, status, wait)
 
 
 def from_stream(error: Any, provider: str = "") -> ProviderError:
@@ -227,7 +228,8 @@ def _kind(status: int, said: _Said) -> type[ProviderError]:
         case 413:
             return ContextOverflowError
         case 429:
-            if _has(words, _QUOTA):
+            # Google says the same of a minute's quota, and how soon there is more.
+            if _has(words, _QUOTA) and said.retry_after is None:
                 return AccessError
             return ContextOverflowError if _has(words, _OVERFLOW) and not _has(words, _RATE) else RateLimitError
         case 503 | 529:
