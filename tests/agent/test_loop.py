@@ -201,6 +201,20 @@ async def test_a_passing_failure_is_retried_visibly_and_its_partial_text_withdra
     assert [m.text for m in stored] == ["whole"]
 
 
+async def test_an_abort_before_the_next_attempt_ends_the_retry_and_keeps_nothing_withdrawn(tmp_path: Path) -> None:
+    replies = [{"text": "half an answer", "fault": {"kind": "cut", "afterChunks": 1}}, {"text": "on"}]
+    async with ScriptedEngine(tmp_path, replies, retry=RetryPolicy(base_delay=3600)) as e:
+        e.engine.submit(Prompt("go"))
+        while not e.of(out.RetryStarted):
+            await asyncio.sleep(0.01)
+        e.engine.abort()
+        await e.engine.wait_until_idle()
+        assert [(event.attempt, event.success) for event in e.of(out.RetryEnded)] == [(1, False)]
+        assert [m.role for m in e.engine.session.messages()] == ["user"]
+        summary = await e.prompt("go on")
+        assert summary.answer and summary.answer.text == "on"
+
+
 async def test_what_failed_attempts_cost_is_counted(tmp_path: Path) -> None:
     used = {"input": 10, "output": 2}
     replies = [{"text": "a b", "usage": used, "fault": "noEnd"}, {"text": "right", "usage": used}]
