@@ -156,6 +156,8 @@ async def test_ls_lists_everything(ctx: FakeContext, project: Path) -> None:
         (find, {"pattern": "*", "path": "src/a.py"}, "is a file"),
         (find, {"pattern": "{a,b}" * 40}, "Make it simpler"),
         (grep, {"pattern": "x", "path": "missing"}, "missing does not exist"),
+        (grep, {"pattern": "x", "path": "/dev/zero"}, "is not a regular file"),
+        (grep, {"pattern": "x", "path": "pipe"}, "is not a regular file"),
         (grep, {"pattern": "x", "limit": 0}, "limit: expected int >= 1"),
         (grep, {"query": "x"}, "pattern: is required"),
     ],
@@ -163,6 +165,7 @@ async def test_ls_lists_everything(ctx: FakeContext, project: Path) -> None:
 async def test_mistakes_are_told(
     ctx: FakeContext, project: Path, tool: object, arguments: dict[str, object], message: str
 ) -> None:
+    os.mkfifo(project / "pipe")
     with pytest.raises(ToolError, match=message):
         await ctx.call(tool, **arguments)  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@ import msgspec
 
 from marvin_agent.processes import CannotStart, Running
 from marvin_agent.programs import installed_program
-from marvin_agent.tools.files import resolve, shown
+from marvin_agent.tools.files import regular_file, resolve, shown
 from marvin_agent.tools.tool import ToolFailure
 
 if TYPE_CHECKING:
@@ -44,7 +44,11 @@ def place(path: str, cwd: "str | Path") -> Place:
     full, base = resolve(path, cwd), os.path.normpath(cwd)
     if not os.path.exists(full):
         raise ToolFailure(f"{path} does not exist.")
-    directory, name = (full, None) if os.path.isdir(full) else os.path.split(full)
+    if os.path.isdir(full):
+        directory, name = full, None
+    else:
+        regular_file(full, path)  # ripgrep would wait for a pipe, and read a device for ever
+        directory, name = os.path.split(full)
     prefix = "" if directory == base else os.path.join(shown(directory, base), "")
     return Place(directory, prefix, name)
 
