@@ -71,6 +71,20 @@ async def test_calls_that_write_one_file_run_one_after_the_other_in_call_order(t
         assert (e.work / "a.txt").read_text() == "two\n"
 
 
+async def test_a_file_is_read_as_the_calls_before_it_left_it(tmp_path: Path) -> None:
+    calls = [
+        call("write", path="a.txt", content="one\n"),
+        call("edit", path="a.txt", oldText="one", newText="two"),
+        call("read", path="./a.txt"),
+        call("write", path="a.txt", content="three\n"),
+        call("read", path="a.txt"),
+    ]
+    async with ScriptedEngine(tmp_path, [{"toolCalls": calls}, {"text": "ok"}]) as e:
+        await e.prompt("go")
+        results = [m for m in e.engine.session.messages() if isinstance(m, ToolResultMessage)]
+    assert [text_of(m.content) for m in results if m.tool_name == "read"] == ["two\n", "three\n"]
+
+
 async def test_a_tool_call_of_an_unfinished_message_does_not_run(tmp_path: Path) -> None:
     cut = {"toolCalls": [call("bash", command="touch ran")], "stopReason": "length"}
     async with ScriptedEngine(tmp_path, [cut]) as e:
