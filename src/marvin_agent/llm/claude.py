@@ -16,9 +16,9 @@ def is_adaptive(model_id: str) -> bool:
     return re.search(_ADAPTIVE, model_id) is not None
 
 
-def always_thinks(model_id: str) -> bool:
-    """Whether it cannot be told not to think."""
-    return re.search(_ALWAYS, model_id) is not None
+def level_names(model_id: str) -> dict[str, str | None]:
+    """Without `off` where it cannot be told not to think."""
+    return {"off": None} if re.search(_ALWAYS, model_id) else {}
 
 
 def thinks_unasked(model_id: str) -> bool:
