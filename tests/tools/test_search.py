@@ -7,6 +7,7 @@ from marvin_agent.errors import ToolError
 from marvin_agent.tools.find import find_tool
 from marvin_agent.tools.grep import grep_tool
 from marvin_agent.tools.ls import ls_tool
+from marvin_agent.tools.ripgrep import ripgrep
 from marvin_agent.tools.tool import ToolFailure
 from tools.fakes import FakeContext, text_of
 
@@ -168,6 +169,16 @@ async def test_mistakes_are_told(
     os.mkfifo(project / "pipe")
     with pytest.raises(ToolError, match=message):
         await ctx.call(tool, **arguments)  # type: ignore[arg-type]
+
+
+async def test_a_search_that_never_ends_is_ended(project: Path) -> None:
+    os.mkfifo(project / "pipe")
+    found: list[str] = []
+    ended = await ripgrep(
+        ["--", "x", "./pipe"], str(project), b"\n", lambda line: bool(found.append(line)), timeout=0.2
+    )
+    assert ended.timed_out
+    assert not found
 
 
 async def test_the_users_own_configuration_of_ripgrep_does_not_count(

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 _ALWAYS = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git")
 
 
+TIMEOUT = 120.0
+"""Seconds that a search may take: a path such as / has files in it whose reading never ends."""
+
+
 class Place(msgspec.Struct, frozen=True):
     """Where to search."""
 
@@ -37,6 +41,8 @@ class Ended(msgspec.Struct, frozen=True):
     errors: str
     enough: bool
     """True when it was ended since all that was wanted had come."""
+    timed_out: bool
+    """True when it was ended since it took too long."""
 
 
 def place(path: str, cwd: "str | Path") -> Place:
@@ -53,8 +59,15 @@ def place(path: str, cwd: "str | Path") -> Place:
     return Place(directory, prefix, name)
 
 
-async def ripgrep(arguments: Sequence[str], directory: str, separator: bytes, take: Callable[[str], bool]) -> Ended:
-    """Run it and hand over its results one by one, until `take` says that it has enough.
+async def ripgrep(
+    arguments: Sequence[str],
+    directory: str,
+    separator: bytes,
+    take: Callable[[str], bool],
+    *,
+    timeout: float = TIMEOUT,
+) -> Ended:
+    """Run it and hand over its results one by one, until `take` says that it has enough or its time is over.
 
     Raises ToolFailure when there is no ripgrep. What it complains about is given back.
     """
@@ -67,9 +80,14 @@ async def ripgrep(arguments: Sequence[str], directory: str, separator: bytes, ta
     except CannotStart as error:
         raise ToolFailure(error.message) from error
     pieces.stop = running.kill
-    await running.finish()
+    timed_out = await running.finish(timeout)
     pieces.end()
-    return Ended(running.code or 0, errors.decode("utf-8", "replace").strip(), pieces.enough)
+    return Ended(running.code or 0, errors.decode("utf-8", "replace").strip(), pieces.enough, timed_out)
+
+
+def too_long(path: str) -> str:
+    """What to say of a search that took too long."""
+    return f"The search of {path} took longer than {TIMEOUT:g} s and was ended. Search in a directory below it."
 
 
 def _keep(errors: bytearray, data: bytes) -> None:
