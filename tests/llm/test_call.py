@@ -444,9 +444,10 @@ async def test_a_server_that_does_not_stream_is_understood(make: Make):
     assert events[-1].message.text == "whole"
 
 
-async def test_an_event_stream_that_is_called_json_is_understood(make: Make):
+@pytest.mark.parametrize("before", [b"", b": hello\n\n", b"event: message\n"])
+async def test_an_event_stream_that_is_called_json_is_understood(make: Make, before: bytes):
     async def handler(exchange: Exchange) -> None:
-        await exchange.answer(200, completions({"content": "x"}))
+        await exchange.answer(200, before + completions({"content": "x"}))
 
     async with serving(handler) as server:
         events = await run(make, server.request())

@@ -105,11 +105,10 @@ async def _server_events(response: Response, builder: Builder) -> AsyncGenerator
         )
     if kind == "application/json":
         body = b"".join([chunk async for chunk in response.chunks()])
-        if body.lstrip()[:5] != b"data:":
-            yield [ServerSentEvent(event="message", data=body.decode("utf-8", "replace"))]
-            return
         stream = EventStream()
-        yield [*stream.feed(body), *stream.end()]
+        # Some call a stream of events so, too.
+        events = [] if body.lstrip()[:1] in (b"{", b"[") else [*stream.feed(body), *stream.end()]
+        yield events or _no_event(body)
         return
     stream = EventStream()
     seen = bytearray()
