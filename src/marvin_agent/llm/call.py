@@ -133,7 +133,7 @@ async def _until_the_end(response: Response, builder: Builder) -> AsyncGenerator
             yield await _next(chunks, patience)
         except (StopAsyncIteration, TimeoutError):
             return
-        except (NetworkError, SilenceError):
+        except ProviderError:
             if not builder.ended:
                 raise
             return
