@@ -287,7 +287,20 @@ def test_a_key_in_an_address_and_a_given_key_are_masked():
     assert mask("not my-own-format", "my-own-format") == "not [key]"
 
 
-@pytest.mark.parametrize("text", ["the task-list is fine", "sk-", "a risk-free-environment-of-words", "tokens per min"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the task-list is fine",
+        "sk-",
+        "a risk-free-environment-of-words",
+        "tokens per min",
+        "keyword_arguments_invalid",
+        "skipped_validation_of_2_fields",
+        "hf_hub_download_failed",
+        "Basic authentication is required.",
+        "use Bearer authentication.",
+    ],
+)
 def test_words_are_not_masked(text: str):
     assert mask(text) == text
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 
 _KEYS = r"""
-    \b(?:sk|pk|rk|gsk|xai|csk|fw|hf|key|ghp|gho|ghu|ghs|github_pat|pplx|r8|nvapi|AIza|ya29)[-_.]?[A-Za-z0-9_\-*.]{12,}
-    | \b(?:Bearer|Basic)\s+[A-Za-z0-9._~+/\-]{8,}=*
+    \b(?:(?:sk|pk|rk|gsk|xai|csk|fw|hf|key|ghp|gho|ghu|ghs|github_pat|pplx|r8|nvapi|ya29)[-_.]|AIza)
+      (?=[a-z_\-.]*[A-Z0-9*])[A-Za-z0-9_\-*.]{12,}
+    | \b(?:Bearer|Basic)\s+(?=[a-z]*(?:[A-Z0-9_~+/\-]|\.\w))[A-Za-z0-9._~+/\-]{8,}=*
     | \beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-.]+
     | (?<=[?&])(?:key|api_?key|token|access_token)=[^&\s"']+
 """
