@@ -482,6 +482,7 @@ def test_a_message_cut_off_by_length_marks_the_call_that_is_not_whole():
         ({"error": {"message": "Overloaded", "code": 503}}, OverloadedError),
         ({"error": {"message": "maximum context length is 8192 tokens", "code": 400}}, ContextOverflowError),
         ({"error": "something broke"}, ProviderError),
+        ({"object": "error", "message": "maximum context length is 8192 tokens", "code": 400}, ContextOverflowError),
         (delta("error"), ProviderError),
         ("{", ProtocolError),
         ("[]", ProtocolError),
@@ -491,3 +492,10 @@ def test_a_message_cut_off_by_length_marks_the_call_that_is_not_whole():
 def test_errors_in_the_stream(chunk: Any, kind: type[Exception]):
     with pytest.raises(kind):
         read(chunk)
+
+
+def test_an_error_that_is_named_by_its_event_is_told_by_its_words():
+    parser = WIRE.parser(Builder(Request(model=model(), system="", messages=())))
+    with pytest.raises(OverloadedError, match=r"^the slot is busy$") as caught:
+        parser.feed(ServerSentEvent(event="error", data='{"code":503,"message":"the slot is busy","type":"x"}'))
+    assert caught.value.status == 503

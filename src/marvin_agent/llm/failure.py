@@ -83,7 +83,9 @@ def from_response(status: int, headers: Mapping[str, str], body: bytes, provider
 
 
 def from_stream(error: Any, provider: str = "") -> ProviderError:
-    """The error that a server sent inside a stream that began well. `error` is its JSON or a text."""
+    """The error that a server sent inside a stream that began well. `error` is its JSON, decoded or not, or a text."""
+    if isinstance(error, str):
+        error = _json(error) or error
     said = _said({"error": error} if not isinstance(error, dict) or "error" not in error else error)
     said = said or _Said("the server reported an error without a word", "")
     status = said.status or _status_of(said.codes)

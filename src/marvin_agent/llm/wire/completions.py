@@ -75,7 +75,7 @@ class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
     usage: Any = None
     error: Any = None
-    detail: Any = None
+    object: Any = None
 
 
 _decoder = msgspec.json.Decoder(_Chunk)
@@ -105,8 +105,8 @@ class CompletionsParser:
             chunk = decode(_decoder, data)
         except ValueError as error:
             raise ProtocolError(f"the server sent something that is not a chat completion: {error}") from None
-        if chunk.error or event.event == "error":
-            raise failure.from_stream(chunk.error or chunk.detail or data)
+        if chunk.error or event.event == "error" or chunk.object == "error":
+            raise failure.from_stream(chunk.error or data)
         if chunk.usage:
             self._usage(chunk.usage)
         for choice in chunk.choices or ():
