@@ -280,6 +280,17 @@ def test_mistral_gets_names_short_ids_and_an_answer_after_results():
     assert (between["role"], last["role"]) == ("assistant", "user")
 
 
+def test_mistral_gets_an_answer_between_results_and_their_images_too():
+    at = model("https://api.mistral.ai/v1", input=("text", "image"))
+    said = AssistantMessage(
+        content=(ToolCall(id="c1", name="read"),), api="x", provider="x", model="x", stop_reason="toolUse"
+    )
+    image = Image(data="AAAA", mime_type="image/png")
+    result = ToolResultMessage(tool_call_id="c1", tool_name="read", content=(image,), is_error=False)
+    roles = [message["role"] for message in body(at, user("go"), said, result)["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
+
+
 def test_the_address_keeps_its_query_and_no_key_is_no_header():
     ask = Request(model=model("http://127.0.0.1:1/v1/?v=2"), system="", messages=(user("x"),))
     sent = WIRE.http_request(ask, Credentials(), WIRE.payload(ask))

@@ -115,13 +115,11 @@ def _messages(request: Request, compat: Compat) -> list[dict[str, Any]]:
     waiting: list[Image] = []
     for message in prepare(request.messages, request.model):
         if waiting and not isinstance(message, ToolResultMessage):
-            wire.append(_images_of_results(waiting))
+            _say(wire, _images_of_results(waiting), compat)
             waiting = []
         match message:
             case UserMessage() | HookMessage():
-                if compat.requires_assistant_after_tool_result and wire and wire[-1]["role"] == "tool":
-                    wire.append({"role": "assistant", "content": "I have read the results."})
-                wire.append({"role": "user", "content": _user_content(message.content, request.model.images)})
+                _say(wire, _user_content(message.content, request.model.images), compat)
             case AssistantMessage():
                 if (said := _assistant(message, request, compat)) is not None:
                     wire.append(said)
@@ -130,8 +128,14 @@ def _messages(request: Request, compat: Compat) -> list[dict[str, Any]]:
                 if request.model.images:
                     waiting += [part for part in message.content if isinstance(part, Image)]
     if waiting:
-        wire.append(_images_of_results(waiting))
+        _say(wire, _images_of_results(waiting), compat)
     return wire
+
+
+def _say(wire: list[dict[str, Any]], content: str | list[dict[str, Any]], compat: Compat) -> None:
+    if compat.requires_assistant_after_tool_result and wire and wire[-1]["role"] == "tool":
+        wire.append({"role": "assistant", "content": "I have read the results."})
+    wire.append({"role": "user", "content": content})
 
 
 def _user_content(parts: Sequence[UserPart], images: bool) -> str | list[dict[str, Any]]:
@@ -153,10 +157,9 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{image.mime_type};base64,{image.data}"}}
 
 
-def _images_of_results(images: list[Image]) -> dict[str, Any]:
+def _images_of_results(images: list[Image]) -> list[dict[str, Any]]:
     """This API takes text alone as a tool's result, so its images follow as a user's message."""
-    label = {"type": "text", "text": "Images from the tool results:"}
-    return {"role": "user", "content": [label, *(_image(image) for image in images)]}
+    return [{"type": "text", "text": "Images from the tool results:"}, *(_image(image) for image in images)]
 
 
 def _tool_result(message: ToolResultMessage, compat: Compat) -> dict[str, Any]:
