@@ -244,7 +244,8 @@ def model_entry(facts: dict[str, Any], provider: dict[str, Any]) -> dict[str, An
     if facts.get("headers"):
         made["headers"] = facts["headers"]
     compat = dict(facts.get("compat", {}))
-    if "thinkingLevelMap" in facts:
+    # Of OpenAI's own models the program knows the levels, and better than this file.
+    if "thinkingLevelMap" in facts and facts["api"] != "openai-responses":
         compat["thinkingLevelMap"] = facts["thinkingLevelMap"]
     if compat:
         made["compat"] = dict(sorted(compat.items()))

@@ -143,7 +143,8 @@ class ProviderError(MarvinError):
         """Seconds that the provider asked us to wait."""
 
     def show(self) -> str:
-        facts = [fact for fact in (self.status and f"HTTP {self.status}", self.request_id) if fact]
+        wait = f"asks to wait {_duration(self.retry_after)}" if self.retry_after and self.retry_after >= 60 else None
+        facts = [fact for fact in (self.status and f"HTTP {self.status}", self.request_id, wait) if fact]
         head = f"{self.provider}: {self.message}" if self.provider else self.message
         text = f"{head} ({', '.join(facts)})" if facts else head
         return f"{text}\n{self.hint}" if self.hint else text
@@ -196,3 +197,8 @@ class SilenceError(ProviderError):
 class ProtocolError(ProviderError):
     kind = "protocol"
     retryable = True
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{round(minutes / 60)} h"

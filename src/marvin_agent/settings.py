@@ -80,7 +80,7 @@ class RetrySettings(Section):
     base_delay_ms: Milliseconds = 1_000
     """The pause before the second attempt; it doubles each time."""
     max_delay_ms: Milliseconds = 60_000
-    """No pause is longer than this."""
+    """No pause that marvin chooses is longer than this; one that a provider asks for may take up to five minutes."""
 
 
 class HttpSettings(Section):

@@ -71,6 +71,20 @@ async def test_calls_that_write_one_file_run_one_after_the_other_in_call_order(t
         assert (e.work / "a.txt").read_text() == "two\n"
 
 
+async def test_a_file_is_read_as_the_calls_before_it_left_it(tmp_path: Path) -> None:
+    calls = [
+        call("write", path="a.txt", content="one\n"),
+        call("edit", path="a.txt", oldText="one", newText="two"),
+        call("read", path="./a.txt"),
+        call("write", path="a.txt", content="three\n"),
+        call("read", path="a.txt"),
+    ]
+    async with ScriptedEngine(tmp_path, [{"toolCalls": calls}, {"text": "ok"}]) as e:
+        await e.prompt("go")
+        results = [m for m in e.engine.session.messages() if isinstance(m, ToolResultMessage)]
+    assert [text_of(m.content) for m in results if m.tool_name == "read"] == ["two\n", "three\n"]
+
+
 async def test_a_tool_call_of_an_unfinished_message_does_not_run(tmp_path: Path) -> None:
     cut = {"toolCalls": [call("bash", command="touch ran")], "stopReason": "length"}
     async with ScriptedEngine(tmp_path, [cut]) as e:
@@ -199,6 +213,20 @@ async def test_a_passing_failure_is_retried_visibly_and_its_partial_text_withdra
         assert e.of(out.MessageWithdrawn)
         stored = [m for m in e.engine.session.messages() if isinstance(m, AssistantMessage)]
     assert [m.text for m in stored] == ["whole"]
+
+
+async def test_an_abort_before_the_next_attempt_ends_the_retry_and_keeps_nothing_withdrawn(tmp_path: Path) -> None:
+    replies = [{"text": "half an answer", "fault": {"kind": "cut", "afterChunks": 1}}, {"text": "on"}]
+    async with ScriptedEngine(tmp_path, replies, retry=RetryPolicy(base_delay=3600)) as e:
+        e.engine.submit(Prompt("go"))
+        while not e.of(out.RetryStarted):
+            await asyncio.sleep(0.01)
+        e.engine.abort()
+        await e.engine.wait_until_idle()
+        assert [(event.attempt, event.success) for event in e.of(out.RetryEnded)] == [(1, False)]
+        assert [m.role for m in e.engine.session.messages()] == ["user"]
+        summary = await e.prompt("go on")
+        assert summary.answer and summary.answer.text == "on"
 
 
 async def test_what_failed_attempts_cost_is_counted(tmp_path: Path) -> None:

@@ -243,6 +243,14 @@ def test_max_turns_ends_the_run_with_what_there_is(marvin: Marvin) -> None:
     assert marvin.run("--headless", "--max-turns", "2", "go").json["turns"] == 2
 
 
+def test_max_cost_is_said_to_be_no_limit_where_no_price_is_known(marvin: Marvin) -> None:
+    marvin.script({"text": "ok"})
+    done = marvin.run("-p", "--max-cost", "1", "go")
+    assert done.code == 0
+    assert "nothing is known of the price of demo/one" in done.stderr
+    assert "price" not in marvin.run("-p", "go").stderr
+
+
 def test_max_cost_ends_the_run(marvin: Marvin) -> None:
     marvin.script(
         {"toolCalls": [READ], "usage": {"input": 1000, "output": 0}, "repeat": True}, cost={"input": 1000, "output": 0}

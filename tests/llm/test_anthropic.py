@@ -180,6 +180,8 @@ def test_thinking_does_not_begin_in_the_middle_of_a_turn():
         ("claude-opus-4-7", {"thinkingLevelMap": {"xhigh": "xhigh"}}, "xhigh", "xhigh"),
         ("claude-sonnet-4-6", {}, "minimal", "low"),
         ("claude-sonnet-5-20270101", {}, "medium", "medium"),
+        ("claude-fable-5", {}, "medium", "medium"),
+        ("claude-mythos-5-2", {}, "high", "high"),
         ("house-model", {"adaptiveThinking": True}, "high", "high"),
     ],
 )
@@ -188,6 +190,64 @@ def test_newer_models_take_an_effort(name: str, compat: dict[str, Any], level: A
     assert body["thinking"]["type"] == "adaptive"
     assert body["output_config"] == {"effort": effort}
     assert body["max_tokens"] == 32_000
+
+
+@pytest.mark.parametrize(
+    "name", ["claude-fable-5", "claude-mythos-5-2", "claude-opus-5-5", "anthropic/claude-fable-5.1"]
+)
+def test_a_model_that_always_thinks_is_asked_for_little_when_thinking_is_off(name: str):
+    body = WIRE.payload(request(model(name), reasoning="off"))
+    assert body["thinking"]["type"] == "adaptive"
+    assert body["output_config"] == {"effort": "low"}
+
+
+def test_a_model_that_thinks_on_request_alone_is_not_told_to_leave_it():
+    for name in ("claude-opus-4-6", "claude-opus-4-8"):
+        assert "thinking" not in WIRE.payload(request(model(name)))
+    for name in ("claude-sonnet-4-5", "claude-opus-4-20250514", "claude-opus-5", "claude-haiku-5-5"):
+        assert WIRE.payload(request(model(name)))["thinking"] == {"type": "disabled"}
+
+
+def test_newer_models_are_not_told_how_to_sample():
+    for name, kept in (("claude-opus-4-6", True), ("claude-opus-4-7", False), ("claude-opus-5", False)):
+        assert ("temperature" in WIRE.payload(request(model(name), temperature=0.2))) == kept
+
+
+def thought_of(at: Model) -> AssistantMessage:
+    parts = (Thinking(thinking="hm", thinking_signature="sig"), Text(text="done"))
+    return AssistantMessage(content=parts, api=at.api, provider=at.provider, model=at.id, stop_reason="stop")
+
+
+def test_thinking_that_is_bound_to_the_conversation_is_dropped_where_a_prompt_changed():
+    at = model("claude-opus-5-5")
+    asked = request(at, user("go"), thought_of(at), user("on"), reasoning="high")
+    body = WIRE.payload(asked)
+    assert body["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
+    assert body["messages"][1]["content"][0]["signature"] == "sig"
+    sent = WIRE.http_request(asked, Credentials(api_key="k"), body)
+    assert "thinking-binding-controls-2026-08-01" in sent.headers["anthropic-beta"]
+    for other in (model("claude-opus-5"), model("claude-opus-5-5", base_url="https://proxy.test")):
+        body = WIRE.payload(request(other, reasoning="high"))
+        assert "block_binding" not in body["thinking"]
+        sent = WIRE.http_request(request(other), Credentials(api_key="k"), body)
+        assert "binding" not in sent.headers.get("anthropic-beta", "")
+
+
+def test_thinking_that_is_bound_to_the_conversation_stays_here_while_thinking_is_off():
+    at = model("claude-haiku-5-5")
+    body = WIRE.payload(request(at, user("go"), thought_of(at), user("on")))
+    assert body["thinking"] == {"type": "disabled"}
+    assert body["messages"][1]["content"] == [{"type": "text", "text": "done"}]
+
+
+def test_an_image_of_a_failed_call_is_sent_without_the_mark_of_an_error():
+    call = ToolCall(id="t1", name="shot")
+    said = AssistantMessage(content=(call,), api="x", provider="x", model="x", stop_reason="toolUse")
+    parts = (Text(text="It crashed:"), Image(data="AAAA", mime_type="image/png"))
+    result = ToolResultMessage(tool_call_id="t1", tool_name="shot", content=parts, is_error=True)
+    block = WIRE.payload(request(model(), user("go"), said, result))["messages"][-1]["content"][0]
+    assert [part["type"] for part in block["content"]] == ["text", "image"]
+    assert "is_error" not in block
 
 
 def test_no_thinking_is_said_so_and_a_temperature_is_kept():

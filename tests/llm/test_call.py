@@ -1,12 +1,14 @@
 """Model calls over real HTTP."""
 
 import asyncio
+import gzip
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from marvin_agent.errors import (
+    AuthenticationError,
     BadRequestError,
     NetworkError,
     OverloadedError,
@@ -152,6 +154,89 @@ async def test_a_stream_that_ends_without_an_end_is_a_protocol_error(make: Make)
             await run(make, server.request())
 
 
+LAST = completions({"content": "whole"}, usage={"prompt_tokens": 7, "completion_tokens": 2})
+
+
+@pytest.mark.parametrize("cut", [LAST.index(b"data: [DONE]"), len(LAST)], ids=["after the finish", "after [DONE]"])
+async def test_how_the_connection_ends_does_not_matter_once_the_message_is_whole(make: Make, cut: int):
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin_chunked()
+        await exchange.chunk(LAST[:cut])  # and no last chunk: for HTTP this is a broken answer
+
+    async with serving(handler) as server:
+        finished = (await run(make, server.request()))[-1]
+    assert isinstance(finished, Finished)
+    assert finished.message.text == "whole"
+
+
+async def test_nobody_waits_for_a_server_that_does_not_hang_up_after_the_end(make: Make):
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.write(LAST)
+        await exchange.dropped()
+
+    async with serving(handler) as server:
+        # The time limit of a test is shorter than this silence.
+        finished = (await run(make, server.request(), idle_timeout=600.0))[-1]
+    assert isinstance(finished, Finished)
+    assert finished.message.text == "whole"
+
+
+async def test_silence_after_the_finish_is_no_failure(make: Make):
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.write(LAST[: LAST.index(b"data: [DONE]")])
+        await exchange.dropped()
+
+    async with serving(handler) as server:
+        finished = (await run(make, server.request(), idle_timeout=0.2))[-1]
+    assert isinstance(finished, Finished)
+
+
+async def test_what_is_packed_unasked_is_unpacked(make: Make):
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin(headers={"content-encoding": "gzip"})
+        packed = gzip.compress(LAST)
+        await exchange.write(packed[:20])
+        await exchange.write(packed[20:])
+
+    async with serving(handler) as server:
+        finished = (await run(make, server.request()))[-1]
+    assert isinstance(finished, Finished)
+    assert finished.message.text == "whole"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "words"),
+    [
+        (b'{"error": {"message": "the engine is overloaded"}}\n', OverloadedError, "the engine is overloaded"),
+        (b"<html><body><h1>Sign in</h1></body></html>", ProtocolError, "no event but: Sign in"),
+        (b"upstream connect error", ProtocolError, "no event but: upstream connect error"),
+        (b": processing\n\n", ProtocolError, "ended without an end"),
+    ],
+)
+async def test_a_stream_without_an_event_says_what_came_instead(
+    make: Make, body: bytes, kind: type[ProviderError], words: str
+):
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.write(body)
+
+    async with serving(handler) as server:
+        with pytest.raises(kind, match=words):
+            await run(make, server.request())
+
+
+async def test_an_error_whose_explanation_breaks_off_is_still_that_error(make: Make):
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin(401, {"content-length": "1000"})
+        await exchange.write(b"no such key")
+
+    async with serving(handler) as server:
+        with pytest.raises(AuthenticationError):
+            await run(make, server.request())
+
+
 async def test_silence_between_chunks_is_a_timeout(make: Make):
     async def handler(exchange: Exchange) -> None:
         await exchange.begin_chunked()
@@ -223,6 +308,19 @@ async def test_a_key_that_the_server_quotes_is_masked(make: Make):
             await run(make, server.request(), Credentials(api_key="my.own-key~format"))
     assert "my.own" not in caught.value.show()
     assert "my.own" not in str(caught.value)
+
+
+async def test_secret_headers_that_the_server_quotes_are_masked(make: Make):
+    async def handler(exchange: Exchange) -> None:
+        said = f"refused {exchange.headers['x-gateway-token']} and {exchange.headers['x-title']}"
+        await exchange.answer(401, b'{"error":{"message":"%b"}}' % said.encode())
+
+    headers = {"X-Gateway-Token": "Secret gate~1234", "X-Title": "marvin-at-work"}
+    async with serving(handler) as server:
+        with pytest.raises(ProviderError) as caught:
+            await run(make, server.request(), Credentials(headers=headers))
+    assert "gate~1234" not in caught.value.show()
+    assert "marvin-at-work" in caught.value.show()
 
 
 async def test_cancelling_drops_the_connection_at_once(make: Make):
@@ -346,9 +444,10 @@ async def test_a_server_that_does_not_stream_is_understood(make: Make):
     assert events[-1].message.text == "whole"
 
 
-async def test_an_event_stream_that_is_called_json_is_understood(make: Make):
+@pytest.mark.parametrize("before", [b"", b": hello\n\n", b"event: message\n"])
+async def test_an_event_stream_that_is_called_json_is_understood(make: Make, before: bytes):
     async def handler(exchange: Exchange) -> None:
-        await exchange.answer(200, completions({"content": "x"}))
+        await exchange.answer(200, before + completions({"content": "x"}))
 
     async with serving(handler) as server:
         events = await run(make, server.request())

@@ -17,6 +17,7 @@ from marvin_agent.messages import (
     ToolCall,
     ToolResultMessage,
     UserMessage,
+    changed,
     raw,
     user,
 )
@@ -182,6 +183,88 @@ def test_a_server_that_wants_reasoning_on_every_message_gets_it():
     assert body(at, user("a"), said, user("b"))["messages"][2]["reasoning_content"] == ""
 
 
+ROUTER = "https://openrouter.ai/api/v1"
+
+
+def detail(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": f"reasoning.{kind}", "format": "f", **fields}
+
+
+def sent_back(message: AssistantMessage, name: str) -> dict[str, Any]:
+    """An answer as the same model is told of it on the next turn."""
+    at = Model(provider="p", id=name, api="openai-completions", base_url=ROUTER, reasoning=True)
+    said = changed(message, provider="p", model=name)
+    sent: dict[str, Any] = body(at, user("a"), said, user("b"))["messages"][2]
+    return sent
+
+
+def test_a_routers_reasoning_goes_back_as_it_came_with_its_pieces_put_together():
+    message = read(
+        delta(reasoning="Let me ", reasoning_details=[detail("text", index=0, text="Let me ")]),
+        delta(reasoning="see.", reasoning_details=[detail("text", index=0, text="see.", signature=None)]),
+        delta(reasoning_details=[detail("text", index=0, text="", signature="sig")]),
+        delta(reasoning_details=[detail("encrypted", index=1, data="opaque", id="t1")]),
+        piece("read", '{"path":"x"}', index=0, id="t1"),
+        delta("tool_calls"),
+    )
+    assert [part.thinking for part in message.content if isinstance(part, Thinking)] == ["Let me see."]
+    said = sent_back(message, "anthropic/claude-opus-4.6")
+    assert said["reasoning_details"] == [
+        detail("text", index=0, text="Let me see.", signature="sig"),
+        detail("encrypted", index=1, data="opaque", id="t1"),
+    ]
+    assert "reasoning" not in said
+    assert "reasoning_details" not in sent_back(changed(message, api="anthropic-messages"), "other/model")
+
+
+def test_reasoning_of_which_nothing_is_shown_goes_back_even_when_it_comes_last():
+    message = read(
+        piece("read", '{"path":"x"}', index=0, id="t1"),
+        delta(reasoning_details=[detail("encrypted", index=0, data="opaque", id="t1")]),
+        delta(content="on "),
+        delta(content="we go"),
+        delta("tool_calls"),
+    )
+    assert message.text == "on we go"
+    said = sent_back(message, "google/gemini-3-pro-preview")
+    assert said["reasoning_details"] == [detail("encrypted", index=0, data="opaque", id="t1")]
+    assert said["tool_calls"][0]["id"] == "t1"
+
+
+def test_claude_behind_a_router_has_marks_for_the_cache():
+    at = changed(model(ROUTER), id="anthropic/claude-opus-4.6")
+    mark = {"cache_control": {"type": "ephemeral"}}
+    sent = body(at, user("a"), tools=(TOOL, TOOL))
+    assert sent["messages"] == [
+        {"role": "system", "content": [{"type": "text", "text": "Be brief.", **mark}]},
+        {"role": "user", "content": [{"type": "text", "text": "a", **mark}]},
+    ]
+    assert ["cache_control" in tool for tool in sent["tools"]] == [False, True]
+    call = AssistantMessage(
+        content=(ToolCall(id="t1", name="read"),), api="x", provider="x", model="x", stop_reason="toolUse"
+    )
+    result = ToolResultMessage(tool_call_id="t1", tool_name="read", content=(Text(text="r"),), is_error=False)
+    last = body(at, user("a"), call, result)["messages"]
+    assert last[1]["content"] == "a"
+    assert last[3]["content"] == [{"type": "text", "text": "r", **mark}]
+    assert "cache_control" not in json.dumps(body(model(ROUTER), user("a"), tools=(TOOL,)))
+
+
+def test_without_tools_nothing_is_said_of_them():
+    call = AssistantMessage(
+        content=(ToolCall(id="t1", name="read"),), api="x", provider="x", model="x", stop_reason="toolUse"
+    )
+    result = ToolResultMessage(tool_call_id="t1", tool_name="read", content=(Text(text="r"),), is_error=False)
+    assert "tools" not in body(model(), user("a"), call, result)
+
+
+@pytest.mark.parametrize("reason", ["abort", "network_error", "insufficient_system_resource"])
+def test_a_message_that_the_provider_broke_off_is_tried_again(reason: str):
+    with pytest.raises(ProviderError, match=reason) as caught:
+        read(delta(content="x"), delta(reason))
+    assert caught.value.retryable
+
+
 def test_mistral_gets_names_short_ids_and_an_answer_after_results():
     at = model("https://api.mistral.ai/v1", compat={"requiresMistralToolIds": True})
     call = ToolCall(id="call_that_is_long", name="read")
@@ -195,6 +278,17 @@ def test_mistral_gets_names_short_ids_and_an_answer_after_results():
     assert result["tool_call_id"] == asked["tool_calls"][0]["id"]
     assert "stream_options" not in ask
     assert (between["role"], last["role"]) == ("assistant", "user")
+
+
+def test_mistral_gets_an_answer_between_results_and_their_images_too():
+    at = model("https://api.mistral.ai/v1", input=("text", "image"))
+    said = AssistantMessage(
+        content=(ToolCall(id="c1", name="read"),), api="x", provider="x", model="x", stop_reason="toolUse"
+    )
+    image = Image(data="AAAA", mime_type="image/png")
+    result = ToolResultMessage(tool_call_id="c1", tool_name="read", content=(image,), is_error=False)
+    roles = [message["role"] for message in body(at, user("go"), said, result)["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
 
 
 def test_the_address_keeps_its_query_and_no_key_is_no_header():
@@ -262,6 +356,13 @@ def test_content_in_pieces_with_types_is_read():
             piece("a", ":1}", index=0, id="1"),
             piece("b", '{"y"', index=1, id="2"),
             piece("b", ":2}", index=1, id="2"),
+        ),
+        # another id with every piece
+        (
+            piece("a", "", index=0, id="1"),
+            piece(None, '{"x"', index=0, id="2"),
+            piece(None, ":1}", index=0, id="3"),
+            piece("b", '{"y":2}', index=1, id="4"),
         ),
         # whole calls, each counted as the first
         (piece("a", '{"x":1}', index=0, id="1"), piece("b", '{"y":2}', index=0, id="2")),
@@ -334,6 +435,14 @@ def test_input_is_without_what_the_cache_gave_and_reasoning_is_not_added_twice(c
     assert (told.input, told.cache_read, told.output, told.total_tokens) == (4, 6, 5, 15)
 
 
+def test_reasoning_that_is_counted_beside_the_answer_is_added():
+    usage = {"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135}
+    thought = {"completion_tokens_details": {"reasoning_tokens": 94}}
+    told = read(delta("stop", content="x"), {"choices": [], "usage": {**usage, **thought}}).usage
+    assert told is not None
+    assert (told.input, told.output, told.total_tokens) == (32, 103, 135)
+
+
 def test_no_usage_is_none():
     assert read(delta("stop", content="x")).usage is None
 
@@ -384,6 +493,7 @@ def test_a_message_cut_off_by_length_marks_the_call_that_is_not_whole():
         ({"error": {"message": "Overloaded", "code": 503}}, OverloadedError),
         ({"error": {"message": "maximum context length is 8192 tokens", "code": 400}}, ContextOverflowError),
         ({"error": "something broke"}, ProviderError),
+        ({"object": "error", "message": "maximum context length is 8192 tokens", "code": 400}, ContextOverflowError),
         (delta("error"), ProviderError),
         ("{", ProtocolError),
         ("[]", ProtocolError),
@@ -393,3 +503,10 @@ def test_a_message_cut_off_by_length_marks_the_call_that_is_not_whole():
 def test_errors_in_the_stream(chunk: Any, kind: type[Exception]):
     with pytest.raises(kind):
         read(chunk)
+
+
+def test_an_error_that_is_named_by_its_event_is_told_by_its_words():
+    parser = WIRE.parser(Builder(Request(model=model(), system="", messages=())))
+    with pytest.raises(OverloadedError, match=r"^the slot is busy$") as caught:
+        parser.feed(ServerSentEvent(event="error", data='{"code":503,"message":"the slot is busy","type":"x"}'))
+    assert caught.value.status == 503

@@ -223,6 +223,21 @@ def test_how_long_to_wait(headers: dict[str, str], seconds: float | None):
     assert retry_after(headers, now=1_000) == seconds
 
 
+def test_a_minutes_quota_of_google_is_worth_a_retry():
+    said = {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "You exceeded your current quota, check billing"}
+    retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}
+    passing = from_response(429, {}, json.dumps({"error": {**said, "details": [retry]}}).encode(), "google")
+    lasting = from_response(429, {}, json.dumps({"error": said}).encode(), "google")
+    assert (passing.retryable, passing.retry_after) == (True, 34)
+    assert not lasting.retryable
+
+
+def test_a_long_wait_is_told():
+    assert "asks to wait 67 min" in from_response(429, {"retry-after": "4000"}, b"slow", "p").show()
+    assert "asks to wait 24 h" in from_response(429, {"retry-after": "86400"}, b"slow", "p").show()
+    assert "wait" not in from_response(429, {"retry-after": "5"}, b"slow", "p").show()
+
+
 def test_google_says_how_long_to_wait_in_the_body():
     body = google(429, "Resource has been exhausted", "RESOURCE_EXHAUSTED", {"retryDelay": "34.5s"})
     assert from_response(429, {}, json.dumps(body).encode(), "google").retry_after == 34.5
@@ -272,7 +287,20 @@ def test_a_key_in_an_address_and_a_given_key_are_masked():
     assert mask("not my-own-format", "my-own-format") == "not [key]"
 
 
-@pytest.mark.parametrize("text", ["the task-list is fine", "sk-", "a risk-free-environment-of-words", "tokens per min"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the task-list is fine",
+        "sk-",
+        "a risk-free-environment-of-words",
+        "tokens per min",
+        "keyword_arguments_invalid",
+        "skipped_validation_of_2_fields",
+        "hf_hub_download_failed",
+        "Basic authentication is required.",
+        "use Bearer authentication.",
+    ],
+)
 def test_words_are_not_masked(text: str):
     assert mask(text) == text
 

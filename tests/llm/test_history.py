@@ -326,7 +326,7 @@ def test_any_history_becomes_a_valid_one_and_stays_as_it_is_the_second_time(
         if isinstance(message, AssistantMessage):
             expected = [part.id for part in message.tool_calls]
             seen.update(one.partition("|")[0] if model is GPT else one for one in expected)
-            assert not isinstance(message.content[-1], Thinking)
+            assert not isinstance(message.content[-1], Thinking) or model.api == "openai-completions"
     assert not expected
     assert all(count == 1 for count in seen.values())
     assert prepare(prepared, model) == prepared

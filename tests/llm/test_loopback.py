@@ -71,6 +71,9 @@ async def test_bodies_that_end_in_each_way(answer: bytes, body: bytes):
         (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + b"0" * 10_000, ProtocolError),
         (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n-1\r\n", ProtocolError),
         (b"SSH-2.0-OpenSSH\r\n\r\n", ProtocolError),
+        (b"SSH-2.0-OpenSSH\r\n", ProtocolError),
+        (b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\nplain", ProtocolError),
+        (b"HTTP/1.1 200 OK\r\ncontent-encoding: br\r\n\r\nplain", ProtocolError),
         (b"HTTP/1.1 200 OK\r\nx: " + b"x" * 200_000, ProtocolError),
     ],
 )

@@ -75,6 +75,7 @@ def test_byte_by_byte_gives_what_the_whole_text_gives(text: str):
         (b"data: a\r\n\r\ndata: b\r\rdata: c\n\n", [("message", "a"), ("message", "b"), ("message", "c")]),
         (b"\xef\xbb\xbfdata: a\n\n", [("message", "a")]),
         (b"data: last", [("message", "last")]),
+        (b'error: {"code":500}\n\n', [("error", '{"code":500}')]),
         (b"data: \xff\n\n", [("message", "\ufffd")]),
         (b"", []),
     ],

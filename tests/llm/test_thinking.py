@@ -48,6 +48,54 @@ def test_a_level_that_is_not_there_becomes_the_nearest_that_thinks(names: Any, a
         assert given in notice
 
 
+def test_a_claude_that_always_thinks_has_no_off():
+    def claude(name: str) -> Model:
+        return Model(provider="p", id=name, api="anthropic-messages", base_url="http://x", reasoning=True)
+
+    assert supported(claude("claude-fable-5-1")) == ("minimal", "low", "medium", "high")
+    assert "off" in supported(claude("claude-opus-5"))
+    assert clamp(claude("claude-opus-5-5"), "off")[0] == "minimal"
+
+
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        ("gpt-5", "minimal low medium high"),
+        ("gpt-5-codex", "low medium high"),
+        ("gpt-5-pro", "high"),
+        ("gpt-5.1", "off low medium high"),
+        ("gpt-5.1-chat-latest", "medium"),
+        ("gpt-5.1-codex-max", "low medium high xhigh"),
+        ("openai/gpt-5.4", "off low medium high xhigh"),
+        ("gpt-5.4-pro", "medium high xhigh"),
+        ("gpt-6.1-sol", "off low medium high xhigh"),
+        ("o4-mini", "low medium high"),
+        ("o3-deep-research", "medium"),
+        ("openai/gpt-oss-120b", "low medium high"),
+        ("gpt-4o-thinks", "off minimal low medium high"),
+        ("other", "off minimal low medium high"),
+    ],
+)
+def test_models_of_openai_have_the_levels_of_their_generation(name: str, levels: str):
+    for api in ("openai-responses", "openai-completions"):
+        at = Model(provider="p", id=name, api=api, base_url="http://x", reasoning=True)
+        assert " ".join(supported(at)) == levels
+        if levels.startswith("off low"):
+            assert provider_name(at, "off") == "none"
+
+
+def test_what_models_json_says_of_levels_wins():
+    own = Model(
+        provider="p",
+        id="gpt-5.4",
+        api="openai-responses",
+        base_url="http://x",
+        reasoning=True,
+        compat={"thinkingLevelMap": {"minimal": "tiny", "off": None}},
+    )
+    assert supported(own) == ("minimal", "low", "medium", "high", "xhigh")
+
+
 def test_a_model_that_does_not_think_is_told_of():
     assert clamp(model(reasoning=False), "high") == ("off", "p/m does not think; thinking high is off")
     assert clamp(model(reasoning=False), "off") == ("off", None)

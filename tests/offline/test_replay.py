@@ -16,6 +16,7 @@ from marvin_agent.llm.transport import Transport
 from marvin_agent.llm.values import Credentials, Finished, HttpRequest, Model, Request, StreamEvent, ToolSpec
 from marvin_agent.messages import user
 from marvin_agent.testing.server import ScriptedServer
+from model_server import Exchange, completions, serving
 
 
 async def recorded(path: Path, inner: FakeTransport, *requests: HttpRequest, cwd: str = "/old/project") -> str:
@@ -261,3 +262,23 @@ async def test_a_call_over_the_network_is_recorded_and_replayed_the_same(tmp_pat
     assert played[-1].message.content == live[-1].message.content
     assert played[-1].message.usage == live[-1].message.usage
     assert [call.input for call in played[-1].message.tool_calls] == [{"path": "é"}]
+
+
+async def test_an_answer_that_was_whole_when_the_server_did_not_hang_up_is_played_back(tmp_path: Path) -> None:
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.write(completions({"content": "whole"}))
+        await exchange.dropped()
+
+    async def answer(transport: Transport) -> Finished:
+        call = ModelCall(asked, Credentials(api_key=KEY), transport)
+        finished = [event async for event in call.events()][-1]
+        await transport.close()
+        assert isinstance(finished, Finished)
+        return finished
+
+    file = str(tmp_path / "r.jsonl")
+    async with serving(handler) as server:
+        asked = server.request()
+        await answer(Recorder(file, cwd="/old").over(HttpTransport()))
+    assert (await answer(replay(file))).message.text == "whole"

@@ -101,6 +101,9 @@ async def test_an_image_that_is_too_large_is_refused_with_what_to_do(ctx: FakeCo
     (ctx.cwd / "big.png").write_bytes(PNG + bytes(4_000_000))
     with pytest.raises(ToolFailure, match="smaller copy"):
         await ctx.call(read, path="big.png")
+    (ctx.cwd / "long.gif").write_bytes(b"GIF89a" + (100).to_bytes(2, "little") + (20_000).to_bytes(2, "little"))
+    with pytest.raises(ToolFailure, match="100 x 20000 pixels"):
+        await ctx.call(read, path="long.gif")
 
 
 async def test_a_binary_file_is_named_as_such(ctx: FakeContext) -> None:

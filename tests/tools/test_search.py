@@ -7,6 +7,7 @@ from marvin_agent.errors import ToolError
 from marvin_agent.tools.find import find_tool
 from marvin_agent.tools.grep import grep_tool
 from marvin_agent.tools.ls import ls_tool
+from marvin_agent.tools.ripgrep import ripgrep
 from marvin_agent.tools.tool import ToolFailure
 from tools.fakes import FakeContext, text_of
 
@@ -156,6 +157,8 @@ async def test_ls_lists_everything(ctx: FakeContext, project: Path) -> None:
         (find, {"pattern": "*", "path": "src/a.py"}, "is a file"),
         (find, {"pattern": "{a,b}" * 40}, "Make it simpler"),
         (grep, {"pattern": "x", "path": "missing"}, "missing does not exist"),
+        (grep, {"pattern": "x", "path": "/dev/zero"}, "is not a regular file"),
+        (grep, {"pattern": "x", "path": "pipe"}, "is not a regular file"),
         (grep, {"pattern": "x", "limit": 0}, "limit: expected int >= 1"),
         (grep, {"query": "x"}, "pattern: is required"),
     ],
@@ -163,8 +166,19 @@ async def test_ls_lists_everything(ctx: FakeContext, project: Path) -> None:
 async def test_mistakes_are_told(
     ctx: FakeContext, project: Path, tool: object, arguments: dict[str, object], message: str
 ) -> None:
+    os.mkfifo(project / "pipe")
     with pytest.raises(ToolError, match=message):
         await ctx.call(tool, **arguments)  # type: ignore[arg-type]
+
+
+async def test_a_search_that_never_ends_is_ended(project: Path) -> None:
+    os.mkfifo(project / "pipe")
+    found: list[str] = []
+    ended = await ripgrep(
+        ["--", "x", "./pipe"], str(project), b"\n", lambda line: bool(found.append(line)), timeout=0.2
+    )
+    assert ended.timed_out
+    assert not found
 
 
 async def test_the_users_own_configuration_of_ripgrep_does_not_count(

@@ -62,3 +62,16 @@ async def test_an_image_is_sent_to_the_model(tmp_path: Path, monkeypatch: pytest
     content = marvin.messages()[0]["content"]
     assert [part["type"] for part in content] == ["text", "image"]
     assert base64.b64decode(content[1]["data"]) == PNG
+
+
+async def test_an_image_that_models_refuse_is_told_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    huge = PNG[:16] + (100_000).to_bytes(4, "big") * 2 + PNG[24:]
+    for key, value in tool(tmp_path / "desktop", "xclip", huge, None).items():
+        monkeypatch.setenv(key, value)
+    async with driven(a_marvin(tmp_path, {"text": "unused"})) as one:
+        await one.until_shown("Enter sends")
+        await one.press("ctrl+v")
+        await one.until_shown("100000 x 100000 pixels")
+        assert one.app.prompt.is_empty

@@ -6,13 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marvin_agent.errors import UsageError
+from marvin_agent.images import image_type, too_much
 from marvin_agent.messages import Image, clean
 
-IMAGE_TYPES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF8": "image/gif",
-}
 LIMIT = 20 * 1024 * 1024
 
 
@@ -65,13 +61,6 @@ def image_of(data: bytes, name: str) -> dict[str, Any]:
     return {"type": "image", "file_name": name, "mime_type": image_type(data), "content": data}
 
 
-def image_type(data: bytes) -> str | None:
-    """The MIME type of an image that models take; None for anything else."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for magic, kind in IMAGE_TYPES.items() if data.startswith(magic)), None)
-
-
 def _bytes(given: Mapping[str, Any]) -> bytes:
     content = given.get("content")
     if isinstance(content, bytes):
@@ -88,6 +77,8 @@ def _image(given: Mapping[str, Any]) -> Image:
     kind = given.get("mime_type") or given.get("mimeType") or image_type(data)
     if kind is None:
         raise UsageError(f"{_name(given)} is not an image that models take (png, jpeg, gif, webp)")
+    if problem := too_much(data):
+        raise UsageError(f"{_name(given)} {problem}", hint="Attach a smaller copy of it.")
     return Image(data=base64.b64encode(data).decode(), mime_type=str(kind))
 
 

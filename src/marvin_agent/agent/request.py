@@ -37,6 +37,7 @@ from marvin_agent.messages import AssistantMessage, Message, StopReason, Usage
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
 _PLAIN = re.compile(r"[\x21-\x7e]+")
+_GIVEN_UP = "interrupted before the next attempt"
 
 
 class Models(Protocol):
@@ -164,12 +165,18 @@ class Caller:
         self, call: ModelCall, attempt: int, delay: float, error: ProviderError, visible: bool
     ) -> ModelCall:
         """Announce a retry and sleep; gives the call to try next, the same request again."""
+        self._live = None  # nothing of it is kept, also when nobody waits for the next attempt
         if visible:
             self._outlet.emit(MessageWithdrawn(reason=error.show()))
         most, ms = self._policy.max_attempts - 1, round(delay * 1000)
         self._outlet.emit(RetryStarted(attempt=attempt, max_attempts=most, delay_ms=ms, error=error.show()))
         await self._points.fire(h.RetryStart, attempt=attempt, max_attempts=most, delay_ms=ms, error=error.show())
-        await self._sleep(delay)
+        try:
+            await self._sleep(delay)
+        except asyncio.CancelledError:
+            self._outlet.emit(RetryEnded(attempt=attempt, success=False, error=_GIVEN_UP))
+            self._points.tell(h.RetryEnd, attempt=attempt, success=False, error=_GIVEN_UP)
+            raise
         again = ModelCall(call.request, call.credentials, call.transport)
         again.payload = call.payload
         return again

@@ -21,7 +21,7 @@ from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.sources import Source
 from marvin_agent.llm.auth.keys import provider_key_names
-from marvin_agent.llm.values import THINKING_LEVELS, Model, ThinkingLevel
+from marvin_agent.llm.values import THINKING_LEVELS, Model, Price, ThinkingLevel
 from marvin_agent.places import Places
 from marvin_agent.policies import instructions, model_notice, permissions
 from marvin_agent.session.last import last_model, last_thinking
@@ -83,6 +83,10 @@ async def start_engine(
     login = LoginEnvironment()
     session, resumed = open_session(options, config, places, notify)
     cycle, thinking = _setting(options, config, providers, session if resumed else None, notify)
+    if options.max_cost is not None:
+        for model in cycle:
+            if model.cost == Price():
+                notify(f"nothing is known of the price of {model.ref}: --max-cost does not limit what it costs")
     setup = Setup(
         mode=mode,
         cwd=places.cwd,

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from marvin_agent.agent.attachments import LIMIT, image_type
+from marvin_agent.agent.attachments import LIMIT
 from marvin_agent.errors import UsageError
+from marvin_agent.images import image_type
 from marvin_agent.messages import clean
 
 PATIENCE = (1.0, 9.0)

@@ -54,7 +54,7 @@ class Builder:
     """Collects one assistant message.
 
     A wire names each part by a key of its own; the first piece with a new key begins a part, and parts keep the order
-    in which they began. `ended` is set by the wire when the stream said that it is over.
+    in which they began. The wire sets `ended` when the message is whole, and `over` when nothing follows it either.
     """
 
     def __init__(self, request: Request) -> None:
@@ -70,6 +70,7 @@ class Builder:
         self._stop_reason: StopReason | None = None
         self._started = now_ms()
         self.ended = False
+        self.over = False
         self.request_id: str | None = None
 
     # What wires call.

@@ -1,12 +1,14 @@
 """One model call: a request in, stream events out."""
 
-from collections.abc import AsyncGenerator, Mapping
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
 import msgspec
 
-from marvin_agent.errors import ProtocolError, ProviderError
+from marvin_agent.errors import NetworkError, ProtocolError, ProviderError, SilenceError
+from marvin_agent.llm import failure
 from marvin_agent.llm.builder import Builder
-from marvin_agent.llm.secrecy import mask
+from marvin_agent.llm.secrecy import mask, secret_values
 from marvin_agent.llm.sse import EventStream
 from marvin_agent.llm.transport import Response, Transport
 from marvin_agent.llm.values import Credentials, Finished, Request, Responded, ServerSentEvent, StreamEvent
@@ -14,6 +16,10 @@ from marvin_agent.llm.wire import wire_for
 from marvin_agent.messages import AssistantMessage, StopReason, Usage, clean_value
 
 _ERROR_BODY_LIMIT = 64 * 1024
+_AFTER_THE_FINISH = 10.0
+"""Seconds that usage may come later than the reason why the message is whole."""
+_AFTER_THE_END = 0.5
+"""Seconds in which a server should hang up that said that nothing more comes."""
 _REQUEST_ID_HEADERS = ("request-id", "x-request-id", "x-amzn-requestid", "cf-ray")
 
 
@@ -40,7 +46,7 @@ class ModelCall:
                     raise await self._refusal(response)
                 yield Responded(status=response.status, headers=response.headers, request_id=self._builder.request_id)
                 parser = self._wire.parser(self._builder)
-                async for events in _server_events(response):
+                async for events in _server_events(response, self._builder):
                     for event in events:
                         parser.feed(event)
                     if deltas:
@@ -64,19 +70,23 @@ class ModelCall:
 
     async def _refusal(self, response: Response) -> ProviderError:
         body = bytearray()
-        async for chunk in response.chunks():
-            body += chunk
-            if len(body) >= _ERROR_BODY_LIMIT:
-                break
+        try:
+            async for chunk in response.chunks():
+                body += chunk
+                if len(body) >= _ERROR_BODY_LIMIT:
+                    break
+        except (NetworkError, SilenceError):
+            pass  # the status says more than how its explanation broke off
         return self._wire.error(
             response.status, response.headers, bytes(body[:_ERROR_BODY_LIMIT]), self.request.model.provider
         )
 
     def _told(self, error: ProviderError) -> ProviderError:
-        """The error with what only the call knows, and without the key if the server quoted it."""
+        """The error with what only the call knows, and without the keys if the server quoted them."""
         error.provider = error.provider or self.request.model.provider
         error.request_id = error.request_id or self._builder.request_id
-        error.message = mask(error.message, self.credentials.api_key)
+        headers = {**self.request.model.headers, **self.credentials.headers}
+        error.message = mask(error.message, self.credentials.api_key, *secret_values(headers))
         error.args = (error.message,)
         return error
 
@@ -86,7 +96,7 @@ def request_id(headers: Mapping[str, str]) -> str | None:
     return next((headers[name] for name in _REQUEST_ID_HEADERS if headers.get(name)), None)
 
 
-async def _server_events(response: Response) -> AsyncGenerator[list[ServerSentEvent], None]:
+async def _server_events(response: Response, builder: Builder) -> AsyncGenerator[list[ServerSentEvent], None]:
     """The events of each piece that arrives. A body that is plain JSON, from a server that does not stream, is one."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "text/html":
@@ -95,17 +105,55 @@ async def _server_events(response: Response) -> AsyncGenerator[list[ServerSentEv
         )
     if kind == "application/json":
         body = b"".join([chunk async for chunk in response.chunks()])
-        if body.lstrip()[:5] != b"data:":
-            yield [ServerSentEvent(event="message", data=body.decode("utf-8", "replace"))]
-            return
         stream = EventStream()
-        yield [*stream.feed(body), *stream.end()]
+        # Some call a stream of events so, too.
+        events = [] if body.lstrip()[:1] in (b"{", b"[") else [*stream.feed(body), *stream.end()]
+        yield events or _no_event(body)
         return
     stream = EventStream()
-    async for chunk in response.chunks():
+    seen = bytearray()
+    """The beginning of a body in which there was no event so far."""
+    any_event = False
+    async for chunk in _until_the_end(response, builder):
+        if not any_event and len(seen) < _ERROR_BODY_LIMIT:
+            seen += chunk
         if events := stream.feed(chunk):
+            any_event = True
             yield events
-    yield stream.end()
+    last = stream.end()
+    yield last if last or any_event else _no_event(bytes(seen))
+
+
+async def _until_the_end(response: Response, builder: Builder) -> AsyncGenerator[bytes, None]:
+    """The pieces of a body. Once the message is whole, nobody waits long for a server to hang up, or minds how."""
+    chunks = response.chunks()
+    while True:
+        patience = None if not builder.ended else _AFTER_THE_END if builder.over else _AFTER_THE_FINISH
+        try:
+            yield await _next(chunks, patience)
+        except (StopAsyncIteration, TimeoutError):
+            return
+        except ProviderError:
+            if not builder.ended:
+                raise
+            return
+
+
+async def _next(chunks: AsyncIterator[bytes], patience: float | None) -> bytes:
+    if patience is None:
+        return await anext(chunks)
+    async with asyncio.timeout(patience):
+        return await anext(chunks)
+
+
+def _no_event(body: bytes) -> list[ServerSentEvent]:
+    """What a body without events is that was called a stream of them: JSON, mostly an error, or something else."""
+    text = body.decode("utf-8", "replace").strip()
+    if text[:1] in ("{", "["):
+        return [ServerSentEvent(event="message", data=text)]
+    if text and not text.startswith((":", "event:", "id:", "retry:")):
+        raise ProtocolError(f"the server sent no event but: {failure.plain(text)[:200]}")
+    return []
 
 
 def _sendable(payload: dict[str, object]) -> dict[str, object]:

@@ -68,7 +68,7 @@ class _Said(NamedTuple):
 def from_response(status: int, headers: Mapping[str, str], body: bytes, provider: str) -> ProviderError:
     """The error of an answer that is not 2xx."""
     text = body.decode("utf-8", "replace")
-    said = _said(_json(text)) or _Said(_plain(text), "")
+    said = _said(_json(text)) or _Said(plain(text), "")
     if 300 <= status < 400:
         return BadRequestError(
             f"the server answered with a redirect ({status}), which is not followed: it would carry the key and the"
@@ -77,12 +77,15 @@ def from_response(status: int, headers: Mapping[str, str], body: bytes, provider
             status=status,
             hint="Set the model's base URL to where the server really is.",
         )
-    kind = _kind(status, said)
-    return _error(kind, said, provider, status, retry_after(headers) or said.retry_after)
+    wait = retry_after(headers)
+    wait = said.retry_after if wait is None else wait
+    return _error(_kind(status, said), said, provider, status, wait)
 
 
 def from_stream(error: Any, provider: str = "") -> ProviderError:
-    """The error that a server sent inside a stream that began well. `error` is its JSON or a text."""
+    """The error that a server sent inside a stream that began well. `error` is its JSON, decoded or not, or a text."""
+    if isinstance(error, str):
+        error = _json(error) or error
     said = _said({"error": error} if not isinstance(error, dict) or "error" not in error else error)
     said = said or _Said("the server reported an error without a word", "")
     status = said.status or _status_of(said.codes)
@@ -203,7 +206,7 @@ def _status_of(codes: str) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A body that is not JSON: a proxy's page without its markup, or a line of text."""
     if "<" in text:
         title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
@@ -227,7 +230,8 @@ def _kind(status: int, said: _Said) -> type[ProviderError]:
         case 413:
             return ContextOverflowError
         case 429:
-            if _has(words, _QUOTA):
+            # Google says the same of a minute's quota, and how soon there is more.
+            if _has(words, _QUOTA) and said.retry_after is None:
                 return AccessError
             return ContextOverflowError if _has(words, _OVERFLOW) and not _has(words, _RATE) else RateLimitError
         case 503 | 529:

@@ -221,8 +221,10 @@ def _assistant_parts(
                     new = ids.call(part, message, own=own, unfinished=unfinished)
         if new is not None:
             prepared.append(new)
-    # Thinking that nothing follows is refused by those who sign it, and of no use to the others.
-    while prepared and isinstance(prepared[-1], Thinking):
+    # Thinking that nothing follows is refused by those who sign it, and of no use to the others. In chat completions it
+    # has no place among the other parts.
+    placed = model.api != "openai-completions" or all(isinstance(part, Thinking) for part in prepared)
+    while placed and prepared and isinstance(prepared[-1], Thinking):
         prepared.pop()
     content = tuple(prepared)
     return message.content if content == message.content else content

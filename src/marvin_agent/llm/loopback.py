@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import socket
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -89,6 +90,25 @@ class LoopbackResponse:
         self.headers = headers
 
     def chunks(self) -> AsyncIterator[bytes]:
+        match self.headers.get("content-encoding", "").lower():
+            case "" | "identity":
+                return self._sent()
+            case "gzip" | "x-gzip" | "deflate":
+                return self._unpacked()
+            case other:
+                raise ProtocolError(f"{self._line.where} sent an answer packed as {other}, which nobody asked for")
+
+    async def _unpacked(self) -> AsyncIterator[bytes]:
+        """Some servers pack what they were asked not to."""
+        unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # 32: told by the beginning, gzip or zlib
+        try:
+            async for data in self._sent():
+                if piece := unpacker.decompress(data):
+                    yield piece
+        except zlib.error as error:
+            raise ProtocolError(f"{self._line.where} sent an answer that cannot be unpacked: {error}") from None
+
+    def _sent(self) -> AsyncIterator[bytes]:
         if self.headers.get("transfer-encoding", "").lower().endswith("chunked"):
             return self._chunked()
         length = self.headers.get("content-length", "")
@@ -219,7 +239,9 @@ class _Line:
                 head = await self._reader.readuntil(b"\r\n\r\n")
         except TimeoutError:
             raise SilenceError(f"{self.where} did not answer in {self._idle_timeout:g} seconds") from None
-        except asyncio.IncompleteReadError:
+        except asyncio.IncompleteReadError as error:
+            if error.partial and not error.partial.startswith(b"HTTP/1."):
+                raise self._no_http() from None
             raise self._broken("it was closed without an answer") from None
         except asyncio.LimitOverrunError:
             raise ProtocolError(f"{self.where} does not keep to HTTP: the head of its answer has no end") from None
@@ -228,9 +250,12 @@ class _Line:
         first, *lines = head.decode("latin-1").split("\r\n")
         match = re.match(r"HTTP/1\.[01] (\d{3})(?: |\Z)", first)
         if match is None:
-            raise ProtocolError(f"{self.where} does not speak HTTP/1.1", hint="Check the model's base URL.")
+            raise self._no_http()
         pairs = (line.partition(":") for line in lines if line)
         return int(match.group(1)), {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+    def _no_http(self) -> ProviderError:
+        return ProtocolError(f"{self.where} does not speak HTTP/1.1", hint="Check the model's base URL.")
 
     def _broken(self, reason: str) -> ProviderError:
         return NetworkError(f"the connection to {self.where} broke: {reason}")

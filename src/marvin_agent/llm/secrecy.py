@@ -1,14 +1,17 @@
 """Keeps keys out of what people read: addresses without their queries, texts without what looks like a key."""
 
 import re
+from collections.abc import Mapping
 
 _KEYS = r"""
-    \b(?:sk|pk|rk|gsk|xai|csk|fw|hf|key|ghp|gho|ghu|ghs|github_pat|pplx|r8|nvapi|AIza|ya29)[-_.]?[A-Za-z0-9_\-*.]{12,}
-    | \b(?:Bearer|Basic)\s+[A-Za-z0-9._~+/\-]{8,}=*
+    \b(?:(?:sk|pk|rk|gsk|xai|csk|fw|hf|key|ghp|gho|ghu|ghs|github_pat|pplx|r8|nvapi|ya29)[-_.]|AIza)
+      (?=[a-z_\-.]*[A-Z0-9*])[A-Za-z0-9_\-*.]{12,}
+    | \b(?:Bearer|Basic)\s+(?=[a-z]*(?:[A-Z0-9_~+/\-]|\.\w))[A-Za-z0-9._~+/\-]{8,}=*
     | \beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-.]+
     | (?<=[?&])(?:key|api_?key|token|access_token)=[^&\s"']+
 """
 _MASK = "[key]"
+_NAMED_SO = r"(?i)auth|key|token|secret|cookie|passw|credential"
 
 
 def mask(text: str, *keys: str | None) -> str:
@@ -17,6 +20,11 @@ def mask(text: str, *keys: str | None) -> str:
         if key and len(key) >= 6:
             text = text.replace(key, _MASK)
     return re.sub(_KEYS, _MASK, text, flags=re.VERBOSE)
+
+
+def secret_values(headers: Mapping[str, str]) -> list[str]:
+    """What the headers hold that are named like secrets, without the scheme before it."""
+    return [value.rpartition(" ")[2] for name, value in headers.items() if re.search(_NAMED_SO, name)]
 
 
 def origin(url: str) -> str:

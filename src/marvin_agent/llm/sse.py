@@ -71,6 +71,10 @@ def _event(block: bytes) -> ServerSentEvent | None:
                 data.append(value)
             case "event":
                 name = value or "message"
+            case "error":
+                # llama.cpp has called the field so.
+                name = "error"
+                data.append(value)
             case _:
                 pass
     return ServerSentEvent(event=name, data="\n".join(data)) if data else None

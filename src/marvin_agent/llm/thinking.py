@@ -2,14 +2,15 @@
 
 from typing import Any
 
+from marvin_agent.llm import claude, gpt
 from marvin_agent.llm.values import THINKING_LEVELS, Model, ThinkingLevel
 
 
 def supported(model: Model) -> tuple[ThinkingLevel, ...]:
     """The levels that make a difference on this model, least first.
 
-    `compat.thinkingLevelMap` gives a level the provider's own name, or null where there is none. `xhigh` is had only by
-    models whose map names it.
+    `compat.thinkingLevelMap` gives a level the provider's own name, or null where there is none; of the makers' own
+    models it is known. `xhigh` is had only by models for which it is named.
     """
     if not model.reasoning:
         return ("off",)
@@ -42,4 +43,12 @@ def provider_name(model: Model, level: ThinkingLevel) -> str:
 
 def _names(model: Model) -> dict[str, Any]:
     names = model.compat.get("thinkingLevelMap")
-    return names if isinstance(names, dict) else {}
+    known: dict[str, Any]
+    match model.api:
+        case "anthropic-messages":
+            known = claude.level_names(model.id)
+        case "openai-responses" | "openai-completions":
+            known = gpt.level_names(model.id)
+        case _:
+            known = {}
+    return {**known, **names} if isinstance(names, dict) else known

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from marvin_agent.messages import clean
 from marvin_agent.tools.glob import matcher
-from marvin_agent.tools.ripgrep import Place, place, ripgrep
+from marvin_agent.tools.ripgrep import Place, place, ripgrep, too_long
 from marvin_agent.tools.schema import tool_from_function
 from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolResult, text_result
 from marvin_agent.tools.truncate import MAX_BYTES, head
@@ -27,7 +27,7 @@ async def find(
     where = place(path, ctx.cwd)
     if where.file is not None:
         raise ToolFailure(f"{path} is a file. Give the directory to search.")
-    found = await matching_paths(where, pattern, directories=True)
+    found = await matching_paths(where, path, pattern, directories=True)
     if not found:
         anywhere = "" if "/" not in pattern or pattern.startswith("**/") else f" For any directory, use **/{pattern}."
         return text_result(f"Nothing matches {pattern}.{anywhere}", path=path, matches=0)
@@ -43,7 +43,7 @@ def find_tool() -> Tool:
     return tool_from_function(find, acts=False)
 
 
-async def matching_paths(where: Place, pattern: str, *, directories: bool) -> list[str]:
+async def matching_paths(where: Place, path: str, pattern: str, *, directories: bool) -> list[str]:
     """The paths below a place that fit a pattern and are not ignored, sorted; directories end with a slash."""
     fits = matcher(pattern)
     found: set[str] = set()
@@ -62,6 +62,8 @@ async def matching_paths(where: Place, pattern: str, *, directories: bool) -> li
         return False
 
     ended = await ripgrep(["--files", "--null", "--no-messages", "."], where.directory, b"\0", take)
+    if ended.timed_out:
+        raise ToolFailure(too_long(path))
     if ended.code > 1 and ended.errors:
         raise ToolFailure(f"The search failed: {ended.errors}")
     return sorted(found)

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from marvin_agent.messages import clean
 from marvin_agent.tools.find import matching_paths
-from marvin_agent.tools.ripgrep import Place, place, ripgrep
+from marvin_agent.tools.ripgrep import Place, place, ripgrep, too_long
 from marvin_agent.tools.schema import tool_from_function
 from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolResult, text_result
 from marvin_agent.tools.truncate import MAX_BYTES, MAX_LINES, size
@@ -43,8 +43,12 @@ async def grep(
     where = place(path, ctx.cwd)
     matches = _Matches(where.prefix, limit)
     options = _options(pattern, ignore_case=ignore_case, literal=literal, context=context)
-    for targets in await _targets(where, glob):
+    for targets in await _targets(where, path, glob):
         ended = await ripgrep([*options, "--", *targets], where.directory, b"\n", matches.take)
+        if ended.timed_out:
+            if matches.count:
+                return text_result(f"{matches.text()}\n[{too_long(path)}]", path=path, matches=matches.count)
+            raise ToolFailure(too_long(path))
         if ended.code > 1 and ended.errors and not ended.enough:
             hint = "" if literal else "\nTo search for plain text, use literal."
             raise ToolFailure(f"The search failed: {ended.errors}{hint}")
@@ -82,13 +86,13 @@ def _options(pattern: str, *, ignore_case: bool, literal: bool, context: int) ->
     return [*options, f"--regexp={pattern}"]
 
 
-async def _targets(where: Place, glob: str | None) -> list[list[str]]:
+async def _targets(where: Place, path: str, glob: str | None) -> list[list[str]]:
     if where.file is not None:
         return [[f"./{where.file}"]]
     if glob is None:
         return [["."]]
     # Not by ripgrep's own --glob: that would bring in what .gitignore leaves out.
-    files = [f"./{name}" for name in await matching_paths(where, glob, directories=False)]
+    files = [f"./{name}" for name in await matching_paths(where, path, glob, directories=False)]
     return [files[at : at + BATCH] for at in range(0, len(files), BATCH)]
 
 

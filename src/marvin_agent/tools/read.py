@@ -9,6 +9,8 @@ from typing import Annotated, BinaryIO, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from marvin_agent.images import MAX_BYTES as MAX_BYTES_OF_IMAGE
+from marvin_agent.images import image_type, too_much
 from marvin_agent.messages import Image, Text, clean
 from marvin_agent.tools import encoding
 from marvin_agent.tools.files import regular_file, resolve
@@ -16,8 +18,6 @@ from marvin_agent.tools.schema import tool_from_function
 from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolResult
 from marvin_agent.tools.truncate import MAX_BYTES, MAX_LINES, human_size
 
-MAX_IMAGE = 3_750_000
-"""Bytes of an image; in base64 this is the 5 MB that providers take."""
 IN_LOOP = 4 * 1024 * 1024
 """A file up to this size is read at once; a longer one in a thread."""
 MAX_WIDE = 64 * 1024 * 1024
@@ -49,7 +49,8 @@ async def read(
 
 
 def read_tool() -> Tool:
-    return tool_from_function(read, acts=False)
+    # In the message that writes a file, too, it is read as it is then.
+    return tool_from_function(read, acts=False, path_of=lambda arguments: arguments.get("path"))
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -76,27 +77,11 @@ def _read(full: str, path: str, offset: int, limit: int | None) -> _Found:
         raise ToolFailure(f"Cannot read {path}: {error.strerror}.") from error
 
 
-def image_type(beginning: bytes) -> str | None:
-    """The kind of an image that models can see, by its first bytes."""
-    if beginning.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if beginning.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if beginning.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if beginning.startswith(b"RIFF") and beginning[8:12] == b"WEBP":
-        return "image/webp"
-    return None
-
-
 def _image(file: BinaryIO, path: str, mime_type: str, length: int) -> ToolResult:
-    if length > MAX_IMAGE:
-        raise ToolFailure(
-            f"{path} is an image ({mime_type}) of {human_size(length)}; models take at most {human_size(MAX_IMAGE)}. "
-            "Make a smaller copy first and read that.",
-            path=path,
-        )
-    data = base64.b64encode(file.read()).decode()
+    content = file.read(MAX_BYTES_OF_IMAGE + 1)
+    if problem := too_much(content):
+        raise ToolFailure(f"{path} {problem}. Make a smaller copy first and read that.", path=path)
+    data = base64.b64encode(content).decode()
     text = f"{path} is an image ({mime_type}, {human_size(length)}):"
     return ToolResult(
         content=(Text(text=clean(text)), Image(data=data, mime_type=mime_type)),

@@ -9,7 +9,7 @@ import msgspec
 
 from marvin_agent.processes import CannotStart, Running
 from marvin_agent.programs import installed_program
-from marvin_agent.tools.files import resolve, shown
+from marvin_agent.tools.files import regular_file, resolve, shown
 from marvin_agent.tools.tool import ToolFailure
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 # Hidden files belong to a project; git's own do not. A .gitignore counts where there is no repository, too.
 _ALWAYS = ("--no-config", "--hidden", "--no-require-git", "--glob=!.git")
+
+
+TIMEOUT = 120.0
+"""Seconds that a search may take: a path such as / has files in it whose reading never ends."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -37,6 +41,8 @@ class Ended(msgspec.Struct, frozen=True):
     errors: str
     enough: bool
     """True when it was ended since all that was wanted had come."""
+    timed_out: bool
+    """True when it was ended since it took too long."""
 
 
 def place(path: str, cwd: "str | Path") -> Place:
@@ -44,13 +50,24 @@ def place(path: str, cwd: "str | Path") -> Place:
     full, base = resolve(path, cwd), os.path.normpath(cwd)
     if not os.path.exists(full):
         raise ToolFailure(f"{path} does not exist.")
-    directory, name = (full, None) if os.path.isdir(full) else os.path.split(full)
+    if os.path.isdir(full):
+        directory, name = full, None
+    else:
+        regular_file(full, path)  # ripgrep would wait for a pipe, and read a device for ever
+        directory, name = os.path.split(full)
     prefix = "" if directory == base else os.path.join(shown(directory, base), "")
     return Place(directory, prefix, name)
 
 
-async def ripgrep(arguments: Sequence[str], directory: str, separator: bytes, take: Callable[[str], bool]) -> Ended:
-    """Run it and hand over its results one by one, until `take` says that it has enough.
+async def ripgrep(
+    arguments: Sequence[str],
+    directory: str,
+    separator: bytes,
+    take: Callable[[str], bool],
+    *,
+    timeout: float = TIMEOUT,
+) -> Ended:
+    """Run it and hand over its results one by one, until `take` says that it has enough or its time is over.
 
     Raises ToolFailure when there is no ripgrep. What it complains about is given back.
     """
@@ -63,9 +80,14 @@ async def ripgrep(arguments: Sequence[str], directory: str, separator: bytes, ta
     except CannotStart as error:
         raise ToolFailure(error.message) from error
     pieces.stop = running.kill
-    await running.finish()
+    timed_out = await running.finish(timeout)
     pieces.end()
-    return Ended(running.code or 0, errors.decode("utf-8", "replace").strip(), pieces.enough)
+    return Ended(running.code or 0, errors.decode("utf-8", "replace").strip(), pieces.enough, timed_out)
+
+
+def too_long(path: str) -> str:
+    """What to say of a search that took too long."""
+    return f"The search of {path} took longer than {TIMEOUT:g} s and was ended. Search in a directory below it."
 
 
 def _keep(errors: bytearray, data: bytes) -> None:

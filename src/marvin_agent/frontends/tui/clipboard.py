@@ -3,7 +3,8 @@
 import os
 from collections.abc import Iterator, Mapping
 
-from marvin_agent.agent.attachments import LIMIT, image_type
+from marvin_agent.agent.attachments import LIMIT
+from marvin_agent.images import image_type
 from marvin_agent.processes import CannotStart, execute
 from marvin_agent.programs import find_program
 

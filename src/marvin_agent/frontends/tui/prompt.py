@@ -1,7 +1,7 @@
 """The editor at the bottom: Enter sends, long pastes are folded, what was sent before comes back with up and down."""
 
 import os
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
-from marvin_agent.agent.attachments import from_file, image_of, parts_of
+from marvin_agent.agent.attachments import image_of, parts_of
 from marvin_agent.agent.queue import Delivery, Prompt
 from marvin_agent.errors import MarvinError
 from marvin_agent.frontends.tui.completion import Completion
@@ -226,21 +226,23 @@ class PromptEditor(TextArea):
         self.insert(self._pasted(event.text))
 
     def _pasted(self, text: str) -> str:
-        if path := dropped_image(text, self._cwd):
-            try:
-                _, images = parts_of("", [from_file(path, self._cwd)], self._cwd)
-            except MarvinError as error:
-                self.post_message(self.Problem(error.show()))
-            else:
-                return f"{' '.join(map(self._pastes.add_image, images))} " if images else os.path.basename(path)
-        return self._pastes.fold(text)
+        path = dropped_image(text, self._cwd)
+        return (self._image(path) if path else "") or self._pastes.fold(text)
+
+    def _image(self, attachment: Any) -> str:
+        """The mark of an image that goes along; empty, and the problem told, when it cannot."""
+        try:
+            _, images = parts_of("", [attachment], self._cwd)
+        except MarvinError as error:
+            self.post_message(self.Problem(error.show()))
+            return ""
+        return "".join(f"{self._pastes.add_image(image)} " for image in images)
 
     async def _paste_clipboard(self) -> None:
         """The clipboard of the desktop where it can be asked, else what was copied in the app."""
         found = await clipboard.read_clipboard(os.environ)
         if isinstance(found, bytes):
-            _, images = parts_of("", [image_of(found, "clipboard")], self._cwd)
-            self.insert(f"{' '.join(map(self._pastes.add_image, images))} ")
+            self.insert(self._image(image_of(found, "The image of the clipboard")))
         else:
             self.insert(self._pastes.fold(found or self.app.clipboard))
 

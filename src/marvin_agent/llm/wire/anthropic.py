@@ -9,9 +9,8 @@ from marvin_agent.errors import ProtocolError, ProviderError
 from marvin_agent.llm import failure
 from marvin_agent.llm.builder import Builder
 from marvin_agent.llm.lenient import decode
-from marvin_agent.llm.secrecy import origin
 from marvin_agent.llm.values import Credentials, HttpRequest, Request, ServerSentEvent
-from marvin_agent.llm.wire.anthropic_body import body, is_adaptive
+from marvin_agent.llm.wire.anthropic_body import body, is_adaptive, is_anthropic
 from marvin_agent.llm.wire.sending import http_request
 from marvin_agent.messages import StopReason, changed
 
@@ -20,6 +19,7 @@ _OAUTH_TOKEN = "sk-ant-oat"  # noqa: S105 - how such a token begins, no token
 _INTERLEAVED = "interleaved-thinking-2025-05-14"
 _FINE_GRAINED = "fine-grained-tool-streaming-2025-05-14"
 _OAUTH = "oauth-2025-04-20"
+_BINDING = "thinking-binding-controls-2026-08-01"
 _STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -107,7 +107,7 @@ class AnthropicParser:
                 if told.delta and told.delta.stop_reason:
                     self._stop(told.delta.stop_reason)
             case "message_stop":
-                self._builder.ended = True
+                self._builder.ended = self._builder.over = True
             case "message":
                 self._whole(told)
             case "error":
@@ -199,10 +199,12 @@ class AnthropicWire:
         elif key:
             headers["x-api-key"] = key
         base = (credentials.base_url or model.base_url).rstrip("/").removesuffix("/v1")
-        if origin(base).partition(":")[0].endswith("anthropic.com"):
+        if is_anthropic(base):
             betas.append(_FINE_GRAINED)
             if payload.get("tools") and "thinking" in payload and not is_adaptive(model):
                 betas.append(_INTERLEAVED)
+        if "block_binding" in payload.get("thinking", ()):
+            betas.append(_BINDING)
         if betas:
             headers["anthropic-beta"] = ",".join(betas)
         return http_request(model, changed(credentials, base_url=base), "/v1/messages", payload, headers)

@@ -1,9 +1,10 @@
 """A request as the body of Anthropic's messages, with its cache marks and thinking."""
 
-import re
 from typing import Any
 
+from marvin_agent.llm import claude
 from marvin_agent.llm.history import prepare
+from marvin_agent.llm.secrecy import origin
 from marvin_agent.llm.thinking import clamp, provider_name
 from marvin_agent.llm.values import Model, Request, ThinkingLevel
 from marvin_agent.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResultMessage, UserPart
@@ -12,9 +13,8 @@ BUDGETS: dict[ThinkingLevel, int] = {"minimal": 1024, "low": 2048, "medium": 819
 _LEAST_ANSWER = 1024
 _LEAST_BUDGET = 1024
 _USUAL_MAX_TOKENS = 32_000
-# From 4.6 on models choose how long to think, by an effort; later ones refuse a budget.
-_ADAPTIVE = re.compile(r"claude-(?:opus|sonnet|haiku)-(?:4[-.](?:[6-9]|\d\d)|[5-9])(?!\d{4})")
 _CACHED = {"type": "ephemeral"}
+_THOUGHTS = ("thinking", "redacted_thinking")
 
 
 def body(request: Request) -> dict[str, Any]:
@@ -40,17 +40,21 @@ def body(request: Request) -> dict[str, Any]:
     if level != "off" and (is_adaptive(model) or _may_think(payload["messages"])):
         _think(payload, model, level)
     else:
-        if model.reasoning:
-            payload["thinking"] = {"type": "disabled"}
-        if options.temperature is not None:  # thinking allows no other than its own
-            payload["temperature"] = options.temperature
+        _do_not_think(payload, model)
+        if options.temperature is not None and claude.takes_temperature(model.id):
+            payload["temperature"] = options.temperature  # thinking allows no other than its own
     payload.update(options.extra)
     return payload
 
 
 def is_adaptive(model: Model) -> bool:
     """Whether the model takes an effort in place of a budget; `compat.adaptiveThinking` says so for other names."""
-    return bool(model.compat.get("adaptiveThinking", _ADAPTIVE.search(model.id) is not None))
+    return bool(model.compat.get("adaptiveThinking", claude.is_adaptive(model.id)))
+
+
+def is_anthropic(url: str) -> bool:
+    """Whether a server is Anthropic's own; what is in beta there means nothing to others."""
+    return origin(url).partition(":")[0].endswith("anthropic.com")
 
 
 def _may_think(messages: list[dict[str, Any]]) -> bool:
@@ -58,13 +62,25 @@ def _may_think(messages: list[dict[str, Any]]) -> bool:
     thinking (by another model, or before the level was raised)."""
     if len(messages) < 2 or messages[-1]["content"][0]["type"] != "tool_result":
         return True
-    return messages[-2]["content"][0]["type"] in ("thinking", "redacted_thinking")
+    return messages[-2]["content"][0]["type"] in _THOUGHTS
+
+
+def _do_not_think(payload: dict[str, Any], model: Model) -> None:
+    if not model.reasoning or not claude.thinks_unasked(model.id):
+        return
+    payload["thinking"] = {"type": "disabled"}
+    if claude.binds_thinking(model.id):
+        for message in payload["messages"]:
+            message["content"] = [block for block in message["content"] if block["type"] not in _THOUGHTS]
 
 
 def _think(payload: dict[str, Any], model: Model, level: ThinkingLevel) -> None:
     if is_adaptive(model):
         effort = provider_name(model, level)
         payload["thinking"] = {"type": "adaptive", "display": "summarized"}
+        if claude.binds_thinking(model.id) and is_anthropic(model.base_url):
+            # Hooks and a new day change the system prompt: rather a thought less than a conversation that is stuck.
+            payload["thinking"]["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
         payload["output_config"] = {"effort": "low" if effort == "minimal" else effort}
         return
     budget = BUDGETS[level]
@@ -108,8 +124,8 @@ def _result_block(message: ToolResultMessage) -> dict[str, Any]:
         block["content"] = only.text
     else:
         block["content"] = [_user_block(part) for part in parts]
-    if message.is_error:
-        block["is_error"] = True
+    if message.is_error and all(isinstance(part, Text) for part in parts):
+        block["is_error"] = True  # an error may have no image; what went wrong is in the text anyway
     return block
 
 

@@ -12,9 +12,13 @@ from marvin_agent.llm.lenient import decode
 from marvin_agent.llm.values import Credentials, HttpRequest, Request, ServerSentEvent
 from marvin_agent.llm.wire.completions_body import body
 from marvin_agent.llm.wire.completions_compat import compat_of
+from marvin_agent.llm.wire.fields import mapping, mappings, string
 from marvin_agent.llm.wire.sending import http_request
 from marvin_agent.messages import StopReason
 
+_DETAIL_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
+_HIDDEN = -1
+"""The part of thinking of which nothing is shown."""
 _STOP_REASONS: dict[str, StopReason] = {
     "stop": "stop",
     "end": "stop",
@@ -26,9 +30,14 @@ _STOP_REASONS: dict[str, StopReason] = {
     "tool_calls": "toolUse",
     "function_call": "toolUse",
     "tool_use": "toolUse",
+    "model_context_window_exceeded": "length",
     "content_filter": "refusal",
     "refusal": "refusal",
+    "sensitive": "refusal",
     "error": "error",
+    "abort": "error",
+    "network_error": "error",
+    "insufficient_system_resource": "error",
 }
 
 
@@ -49,6 +58,7 @@ class _Delta(msgspec.Struct):
     reasoning_content: Any = None
     reasoning: Any = None
     reasoning_text: Any = None
+    reasoning_details: Any = None
     refusal: Any = None
     tool_calls: list[_Call] | None = None
 
@@ -65,7 +75,7 @@ class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
     usage: Any = None
     error: Any = None
-    detail: Any = None
+    object: Any = None
 
 
 _decoder = msgspec.json.Decoder(_Chunk)
@@ -77,6 +87,9 @@ class CompletionsParser:
         self._kind = ""
         self._refused = False
         self._block = 0
+        self._thought = 0
+        """The first part of thinking; 0 when there is none."""
+        self._details: list[dict[str, Any]] = []
         self._calls = 0
         self._by_index: dict[int, int] = {}
         self._by_id: dict[str, int] = {}
@@ -84,7 +97,7 @@ class CompletionsParser:
     def feed(self, event: ServerSentEvent) -> None:
         data = event.data
         if data == "[DONE]":
-            self._builder.ended = True
+            self._builder.ended = self._builder.over = True
             return
         if not data or data.isspace():
             return
@@ -92,8 +105,8 @@ class CompletionsParser:
             chunk = decode(_decoder, data)
         except ValueError as error:
             raise ProtocolError(f"the server sent something that is not a chat completion: {error}") from None
-        if chunk.error or event.event == "error":
-            raise failure.from_stream(chunk.error or chunk.detail or data)
+        if chunk.error or event.event == "error" or chunk.object == "error":
+            raise failure.from_stream(chunk.error or data)
         if chunk.usage:
             self._usage(chunk.usage)
         for choice in chunk.choices or ():
@@ -105,6 +118,8 @@ class CompletionsParser:
                 self._finish(choice.finish_reason)
 
     def finish(self) -> None:
+        if self._details:
+            self._builder.thinking_signature(self._thought, msgspec.json.encode(self._details).decode())
         if not self._builder.ended:
             raise ProtocolError("the stream ended without an end: no `finish_reason` and no `[DONE]`")
 
@@ -116,6 +131,8 @@ class CompletionsParser:
                 self._pieces(delta.content)
         if delta.reasoning_content or delta.reasoning or delta.reasoning_text:
             self._thinking(delta)
+        if delta.reasoning_details:
+            self._take_details(delta.reasoning_details)
         if delta.refusal and isinstance(delta.refusal, str):
             self._builder.text(self._key("text"), delta.refusal)
             self._refused = True
@@ -127,6 +144,8 @@ class CompletionsParser:
         if kind != self._kind:
             self._kind = kind
             self._block += 1
+            if kind == "thinking" and not self._thought:
+                self._thought = self._block
         return self._block
 
     def _thinking(self, delta: _Delta) -> None:
@@ -141,6 +160,23 @@ class CompletionsParser:
                     self._builder.thinking_signature(self._key("thinking"), field)
                 self._builder.thinking(self._block, text)
                 return
+
+    def _take_details(self, details: Any) -> None:
+        """What a router wants back as it came: summaries, signatures, encrypted reasoning. Its pieces are put together;
+        their text has come as thinking already."""
+        for detail in mappings(details):
+            last = self._details[-1] if self._details else {}
+            field = _DETAIL_TEXTS.get(string(detail.get("type")))
+            same = all(last.get(name) == detail.get(name) for name in ("type", "index"))
+            if field and same and detail.get("index") is not None:
+                text = string(last.get(field)) + string(detail.get(field))
+                last.update({name: value for name, value in detail.items() if value is not None})
+                last[field] = text
+            else:
+                self._details.append(detail)
+        if self._details and not self._thought:
+            self._thought = _HIDDEN
+            self._builder.thinking_signature(_HIDDEN, "")
 
     def _pieces(self, content: Any) -> None:
         """Content as a list of typed pieces, as Mistral's thinking models send it."""
@@ -189,9 +225,11 @@ class CompletionsParser:
 
     def _is_another(self, known: int, call: _Call, name: str | None, text: str) -> bool:
         """Whether a piece at the place of a known call begins another one."""
+        if not name:
+            return False  # some servers give every piece an id of its own
         if call.id and known in self._by_id.values():
             return True
-        if not name or not text.lstrip().startswith("{"):
+        if not text.lstrip().startswith("{"):
             return False
         so_far = self._builder.tool_arguments(known).strip()
         return so_far.endswith("}") and _is_json(so_far)
@@ -199,13 +237,16 @@ class CompletionsParser:
     def _usage(self, usage: Any) -> None:
         if not isinstance(usage, dict):
             return
-        details = usage.get("prompt_tokens_details")
-        details = details if isinstance(details, dict) else {}
+        details = mapping(usage.get("prompt_tokens_details"))
         read = _first_count(
             details.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"), usage.get("cached_tokens")
         )
         written = _first_count(details.get("cache_write_tokens"), usage.get("cache_write_tokens"))
         prompt, output = _first_count(usage.get("prompt_tokens")), _first_count(usage.get("completion_tokens"))
+        thought = _first_count(mapping(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+        total = _first_count(usage.get("total_tokens"))
+        if prompt is not None and output is not None and thought and total == prompt + output + thought:
+            output = output + thought  # xAI counts them beside the answer, the others with it
         self._builder.usage(
             input=None if prompt is None else prompt - (read or 0) - (written or 0),
             output=output,
@@ -217,7 +258,7 @@ class CompletionsParser:
         self._builder.ended = True
         stop = _STOP_REASONS.get(reason.lower(), "stop")
         if stop == "error":
-            raise failure.from_stream("the provider ended the message with an error")
+            raise failure.from_stream(f"the provider broke the message off: {reason}")
         self._builder.stop("refusal" if self._refused else stop)
 
 

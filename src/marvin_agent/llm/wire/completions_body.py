@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from marvin_agent.llm.history import prepare
+from marvin_agent.llm.lenient import load_json
 from marvin_agent.llm.thinking import clamp, provider_name
 from marvin_agent.llm.values import Request, ToolSpec
 from marvin_agent.llm.wire.completions_compat import Compat, compat_of
@@ -22,6 +23,7 @@ from marvin_agent.messages import (
 
 # The fields in which servers send thinking. A signature that is one of these says where the thinking came in.
 THINKING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+_CACHED = {"type": "ephemeral"}
 _NO_TEXT = "(no output)"
 _SEE_IMAGE = "(see the image that follows)"
 
@@ -45,13 +47,29 @@ def body(request: Request) -> dict[str, Any]:
         payload["tools"] = [_tool(tool, compat) for tool in request.tools]
         if compat.zai_tool_stream:
             payload["tool_stream"] = True
-    elif any(isinstance(message, ToolResultMessage) for message in request.messages):
-        payload["tools"] = []  # some routers refuse tool results in a request that does not speak of tools
     if request.cache_key and compat.supports_prompt_cache_key:
         payload["prompt_cache_key"] = request.cache_key
+    if compat.cache_control_format == "anthropic":
+        _mark_for_cache(payload)
     payload.update(_thinking_options(request, compat))
     payload.update(options.extra)
     return payload
+
+
+def _mark_for_cache(payload: dict[str, Any]) -> None:
+    """The system prompt, the tools, and all up to the last thing that was said to the model."""
+    messages: list[dict[str, Any]] = payload["messages"]
+    told = next((message for message in reversed(messages) if message["role"] in ("user", "tool")), None)
+    for message in (messages[0] if messages and messages[0]["role"] in ("system", "developer") else None, told):
+        if message is None:
+            continue
+        if isinstance(message["content"], str):
+            message["content"] = [{"type": "text", "text": message["content"]}]
+        texts = [part for part in message["content"] if part["type"] == "text"]
+        if texts:
+            texts[-1]["cache_control"] = _CACHED
+    if payload.get("tools"):
+        payload["tools"][-1]["cache_control"] = _CACHED
 
 
 def _thinking_options(request: Request, compat: Compat) -> dict[str, Any]:
@@ -97,13 +115,11 @@ def _messages(request: Request, compat: Compat) -> list[dict[str, Any]]:
     waiting: list[Image] = []
     for message in prepare(request.messages, request.model):
         if waiting and not isinstance(message, ToolResultMessage):
-            wire.append(_images_of_results(waiting))
+            _say(wire, _images_of_results(waiting), compat)
             waiting = []
         match message:
             case UserMessage() | HookMessage():
-                if compat.requires_assistant_after_tool_result and wire and wire[-1]["role"] == "tool":
-                    wire.append({"role": "assistant", "content": "I have read the results."})
-                wire.append({"role": "user", "content": _user_content(message.content, request.model.images)})
+                _say(wire, _user_content(message.content, request.model.images), compat)
             case AssistantMessage():
                 if (said := _assistant(message, request, compat)) is not None:
                     wire.append(said)
@@ -112,8 +128,14 @@ def _messages(request: Request, compat: Compat) -> list[dict[str, Any]]:
                 if request.model.images:
                     waiting += [part for part in message.content if isinstance(part, Image)]
     if waiting:
-        wire.append(_images_of_results(waiting))
+        _say(wire, _images_of_results(waiting), compat)
     return wire
+
+
+def _say(wire: list[dict[str, Any]], content: str | list[dict[str, Any]], compat: Compat) -> None:
+    if compat.requires_assistant_after_tool_result and wire and wire[-1]["role"] == "tool":
+        wire.append({"role": "assistant", "content": "I have read the results."})
+    wire.append({"role": "user", "content": content})
 
 
 def _user_content(parts: Sequence[UserPart], images: bool) -> str | list[dict[str, Any]]:
@@ -135,10 +157,9 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{image.mime_type};base64,{image.data}"}}
 
 
-def _images_of_results(images: list[Image]) -> dict[str, Any]:
+def _images_of_results(images: list[Image]) -> list[dict[str, Any]]:
     """This API takes text alone as a tool's result, so its images follow as a user's message."""
-    label = {"type": "text", "text": "Images from the tool results:"}
-    return {"role": "user", "content": [label, *(_image(image) for image in images)]}
+    return [{"type": "text", "text": "Images from the tool results:"}, *(_image(image) for image in images)]
 
 
 def _tool_result(message: ToolResultMessage, compat: Compat) -> dict[str, Any]:
@@ -159,7 +180,9 @@ def _assistant(message: AssistantMessage, request: Request, compat: Compat) -> d
         thoughts = []
     said: dict[str, Any] = {"role": "assistant", "content": text or None}
     field = next((part.thinking_signature for part in thoughts if part.thinking_signature in THINKING_FIELDS), None)
-    if isinstance(field, str):
+    if details := next((found for part in message.content if (found := _details(part))), None):
+        said["reasoning_details"] = details
+    elif isinstance(field, str):
         said[field] = "\n".join(part.thinking for part in thoughts)
     if compat.requires_reasoning_content_on_assistant_messages and request.model.reasoning:
         said.setdefault("reasoning_content", "")
@@ -168,6 +191,18 @@ def _assistant(message: AssistantMessage, request: Request, compat: Compat) -> d
     elif not text:
         return None  # nothing that this API could be told
     return said
+
+
+def _details(part: Text | Thinking | ToolCall) -> list[Any] | None:
+    """What a router gave as `reasoning_details`, which it wants back as it was."""
+    signature = part.thinking_signature if isinstance(part, Thinking) else None
+    if not isinstance(signature, str) or not signature.startswith("["):
+        return None
+    try:
+        details = load_json(signature)
+    except ValueError:
+        return None
+    return details if isinstance(details, list) else None
 
 
 def _call(call: ToolCall) -> dict[str, Any]:

@@ -26,6 +26,8 @@ class Compat(Value):
     requires_reasoning_content_on_assistant_messages: bool = False
     requires_mistral_tool_ids: bool = False
     thinking_format: Literal["openai", "openrouter", "zai", "deepseek", "qwen", "qwen-chat-template"] = "openai"
+    cache_control_format: Literal["anthropic"] | None = None
+    """How a prompt's parts are marked for the cache, where it does not find them itself."""
     zai_tool_stream: bool = False
     send_session_affinity_headers: bool = False
 
@@ -45,6 +47,7 @@ _BY_HOST: tuple[tuple[str, dict[str, Any]], ...] = (
     ("api.z.ai", {"thinkingFormat": "zai", "supportsReasoningEffort": False}),
     ("open.bigmodel.cn", {"thinkingFormat": "zai", "supportsReasoningEffort": False}),
     ("api.deepseek.com", {"thinkingFormat": "deepseek", "requiresReasoningContentOnAssistantMessages": True}),
+    ("api.moonshot", {"requiresReasoningContentOnAssistantMessages": True}),
     ("dashscope", {"thinkingFormat": "qwen"}),
     ("api.cerebras.ai", {"maxTokensField": "max_completion_tokens"}),
     ("api.groq.com", {"maxTokensField": "max_completion_tokens"}),
@@ -66,6 +69,8 @@ def compat_of(model: Model, base_url: str | None = None) -> Compat:
     """What this model's server takes."""
     host = origin(base_url or model.base_url)
     found = next((facts for name, facts in _BY_HOST if name in host), {})
+    if "openrouter.ai" in host and model.id.startswith("anthropic/"):
+        found = {**found, "cacheControlFormat": "anthropic"}
     try:
         return msgspec.convert({**found, **model.compat}, Compat)
     except msgspec.ValidationError as error:

@@ -42,7 +42,7 @@ class GeminiParser:
 
     def feed(self, event: ServerSentEvent) -> None:
         if event.data == "[DONE]":
-            self._builder.ended = True
+            self._builder.ended = self._builder.over = True
             return
         for chunk in event_objects(event.data):
             self._chunk(chunk)

@@ -24,7 +24,7 @@ MADE_UP_ID = "marvin_"
 _NO_SIGNATURE = "skip_thought_signature_validator"
 """What Google documents for a call that another model made: Gemini 3 refuses one without any signature."""
 
-_GEMINI_3 = re.compile(r"gemini-3(?:\.\d+)?\b")
+_GEMINI_3 = re.compile(r"gemini-(?:[3-9]|\d\d)(?:\.\d+)?\b")  # and what came after it
 _BUDGETS_PRO = {"off": 128, "minimal": 128, "low": 2048, "medium": 8192, "high": 32768}
 _BUDGETS_FLASH = {"off": 0, "minimal": 128, "low": 2048, "medium": 8192, "high": 24576}
 _LEAST_OF_FLASH_LITE = 512

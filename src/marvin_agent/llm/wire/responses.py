@@ -32,7 +32,7 @@ class ResponsesParser:
 
     def feed(self, event: ServerSentEvent) -> None:
         if event.data == "[DONE]":
-            self._builder.ended = True
+            self._builder.ended = self._builder.over = True
             return
         for data in event_objects(event.data):
             kind = string(data.get("type"))
@@ -167,7 +167,7 @@ class ResponsesParser:
                 self._builder.stop("refusal" if reason == "content_filter" else "length")
             case _:
                 self._builder.stop("refusal" if self._refused else "stop")
-        self._builder.ended = True
+        self._builder.ended = self._builder.over = True
 
     def _is_done(self, item: dict[str, Any], place: int) -> bool:
         key = self._by_id.get(string(item.get("id")))
