@@ -108,6 +108,7 @@ def test_what_nobody_asked_for_is_left_to_the_server():
         ("https://openrouter.ai/api/v1", {}, "off", {"reasoning": {"effort": "none"}}),
         ("https://api.z.ai/api/paas/v4", {}, "low", {"thinking": {"type": "enabled"}}),
         ("https://api.z.ai/api/paas/v4", {}, "off", {"thinking": {"type": "disabled"}}),
+        ("https://api.moonshot.ai/v1", {"supportsReasoningEffort": False}, "off", {"thinking": {"type": "disabled"}}),
         ("https://api.deepseek.com", {}, "high", {"thinking": {"type": "enabled"}, "reasoning_effort": "high"}),
         ("https://api.x.ai/v1", {}, "high", {}),
         (LOCAL, {"thinkingFormat": "qwen"}, "low", {"enable_thinking": True}),
