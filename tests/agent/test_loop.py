@@ -12,7 +12,7 @@ from marvin_agent.agent import events as out
 from marvin_agent.agent.caps import Limits
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.retry import RetryPolicy
-from marvin_agent.errors import ContentRefusedError
+from marvin_agent.errors import ContentRefusedError, Refused
 from marvin_agent.hooks.api import HookAPI
 from marvin_agent.llm.values import Model
 from marvin_agent.messages import AssistantMessage, ToolResultMessage, UserMessage, text_of
@@ -314,6 +314,17 @@ async def test_a_compaction_puts_a_summary_in_place_of_what_was(tmp_path: Path) 
         assert "question one" not in sent
         assert e.engine.session.path
         assert "question one" in Path(e.engine.session.path).read_text()
+
+
+@pytest.mark.parametrize("stop", ["length", "refusal"])
+async def test_a_summary_that_is_not_whole_does_not_replace_the_conversation(tmp_path: Path, stop: str) -> None:
+    replies = [{"text": "answer one"}, {"text": "I cannot", "stopReason": stop}, {"text": "answer two"}]
+    async with ScriptedEngine(tmp_path, replies) as e:
+        await e.prompt("question one")
+        with pytest.raises(Refused, match=f"ended with {stop}"):
+            await e.engine.compact()
+        await e.prompt("question two")
+        assert "question one" in str(e.bodies[2]["messages"])
 
 
 async def test_clear_goes_on_in_a_new_file_and_keeps_the_old_one(tmp_path: Path) -> None:

@@ -108,6 +108,7 @@ def test_what_nobody_asked_for_is_left_to_the_server():
         ("https://openrouter.ai/api/v1", {}, "off", {"reasoning": {"effort": "none"}}),
         ("https://api.z.ai/api/paas/v4", {}, "low", {"thinking": {"type": "enabled"}}),
         ("https://api.z.ai/api/paas/v4", {}, "off", {"thinking": {"type": "disabled"}}),
+        ("https://api.moonshot.ai/v1", {"supportsReasoningEffort": False}, "off", {"thinking": {"type": "disabled"}}),
         ("https://api.deepseek.com", {}, "high", {"thinking": {"type": "enabled"}, "reasoning_effort": "high"}),
         ("https://api.x.ai/v1", {}, "high", {}),
         (LOCAL, {"thinkingFormat": "qwen"}, "low", {"enable_thinking": True}),
@@ -215,6 +216,12 @@ def test_a_routers_reasoning_goes_back_as_it_came_with_its_pieces_put_together()
     ]
     assert "reasoning" not in said
     assert "reasoning_details" not in sent_back(changed(message, api="anthropic-messages"), "other/model")
+
+
+def test_a_character_that_is_cut_in_two_in_a_routers_reasoning_is_joined():
+    halves = [delta(reasoning_details=[detail("text", index=0, text=half)]) for half in ("\ud83d", "\ude00")]
+    message = read(*halves, delta("stop", content="x"))
+    assert sent_back(message, "some/model")["reasoning_details"][0]["text"] == "😀"
 
 
 def test_reasoning_of_which_nothing_is_shown_goes_back_even_when_it_comes_last():

@@ -84,6 +84,23 @@ def test_models_of_openai_have_the_levels_of_their_generation(name: str, levels:
             assert provider_name(at, "off") == "none"
 
 
+@pytest.mark.parametrize(
+    ("host", "name", "has_off"),
+    [
+        ("https://openrouter.ai/api/v1", "anthropic/claude-fable-5", False),
+        ("https://openrouter.ai/api/v1", "google/gemini-2.5-pro", False),
+        ("https://openrouter.ai/api/v1", "google/gemini-2.5-flash", True),
+        ("https://openrouter.ai/api/v1", "deepseek/deepseek-r1-0528", False),
+        ("https://api.moonshot.ai/v1", "kimi-k2.6", True),
+        ("https://api.moonshot.ai/v1", "kimi-k3", False),
+        ("http://127.0.0.1:11434/v1", "deepseek-r1:8b", True),
+    ],
+)
+def test_where_off_is_an_error_there_is_none(host: str, name: str, has_off: bool):
+    at = Model(provider="p", id=name, api="openai-completions", base_url=host, reasoning=True)
+    assert ("off" in supported(at)) == has_off
+
+
 def test_what_models_json_says_of_levels_wins():
     own = Model(
         provider="p",

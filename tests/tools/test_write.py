@@ -80,6 +80,7 @@ async def test_what_cannot_be_written_is_told_and_left_alone(ctx: FakeContext) -
     (ctx.cwd / "file").touch()
     for path, message in [
         ("dir", "is a directory"),
+        ("new/", "names a directory"),
         ("pipe", "not a regular file"),
         ("/dev/null", "not a regular file"),
         ("file/below", "Not a directory"),

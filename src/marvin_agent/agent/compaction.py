@@ -110,12 +110,14 @@ class Compactor:
                 messages=(UserMessage(content=(Text(text=_question(plan, prompt, context, instructions)),)),),
                 purpose="compaction",
                 origin=origin,
-                max_tokens=min(SUMMARY_TOKENS, model.max_tokens),
+                # Thinking counts as output with most providers: it must not leave the summary without room.
+                max_tokens=None if model.reasoning else min(SUMMARY_TOKENS, model.max_tokens),
                 visible=False,
             )
         )
-        if not answer.text.strip():
-            raise Refused(f"The model gave no summary (it stopped with {answer.stop_reason}); nothing was compacted.")
+        if answer.stop_reason != "stop" or not answer.text.strip():
+            # Half a summary, or the words of a refusal, in place of the conversation would be worse than a long one.
+            raise Refused(f"The model gave no summary (it ended with {answer.stop_reason}); nothing was compacted.")
         own = {"summary": answer.text, "preserve_data": preserve}
         done = await self._store(session, plan, own, tokens_before, reason, from_hook=False)
         return done._replace(usage=answer.usage)

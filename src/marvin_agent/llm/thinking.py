@@ -1,9 +1,14 @@
 """Thinking levels: which of them a model has, and what its provider calls them."""
 
+import re
 from typing import Any
 
 from marvin_agent.llm import claude, gpt
 from marvin_agent.llm.values import THINKING_LEVELS, Model, ThinkingLevel
+
+_REFUSE_OFF = ("openrouter.ai", "api.moonshot")
+"""Servers that call it an error when a model is told not to think that cannot leave it."""
+_ALWAYS = r"gemini-(?:2\.5-pro|[3-9])|deepseek-r1|kimi-k(?:2\.7|2-thinking|[3-9])"
 
 
 def supported(model: Model) -> tuple[ThinkingLevel, ...]:
@@ -43,12 +48,19 @@ def provider_name(model: Model, level: ThinkingLevel) -> str:
 
 def _names(model: Model) -> dict[str, Any]:
     names = model.compat.get("thinkingLevelMap")
-    known: dict[str, Any]
+    known = _known(model)
+    return {**known, **names} if isinstance(names, dict) else known
+
+
+def _known(model: Model) -> dict[str, Any]:
     match model.api:
         case "anthropic-messages":
-            known = claude.level_names(model.id)
+            return claude.level_names(model.id)
         case "openai-responses" | "openai-completions":
-            known = gpt.level_names(model.id)
+            names = gpt.level_names(model.id)
+            if any(host in model.base_url for host in _REFUSE_OFF):
+                names |= claude.level_names(model.id)
+                names |= {"off": None} if re.search(_ALWAYS, model.id) else {}
+            return names
         case _:
-            known = {}
-    return {**known, **names} if isinstance(names, dict) else known
+            return {}

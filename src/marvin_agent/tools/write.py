@@ -21,6 +21,8 @@ async def write(ctx: ToolContext, path: str, content: str) -> ToolResult:
         content: All that the file shall hold.
     """
     full = resolve(path, ctx.cwd)
+    if path.endswith("/"):
+        raise ToolFailure(f"{path} names a directory. Name the file in it; its directories are made with it.")
     refuse_if_changed(ctx, full, path)
     state = writable_state(full, path)
     old = _content(full) if state is not None and state.st_size <= MAX_DIFFED else None

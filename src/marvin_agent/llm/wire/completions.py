@@ -14,7 +14,7 @@ from marvin_agent.llm.wire.completions_body import body
 from marvin_agent.llm.wire.completions_compat import compat_of
 from marvin_agent.llm.wire.fields import mapping, mappings, string
 from marvin_agent.llm.wire.sending import http_request
-from marvin_agent.messages import StopReason
+from marvin_agent.messages import StopReason, raw
 
 _DETAIL_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 _HIDDEN = -1
@@ -119,7 +119,7 @@ class CompletionsParser:
 
     def finish(self) -> None:
         if self._details:
-            self._builder.thinking_signature(self._thought, msgspec.json.encode(self._details).decode())
+            self._builder.thinking_signature(self._thought, bytes(raw(self._details)).decode())
         if not self._builder.ended:
             raise ProtocolError("the stream ended without an end: no `finish_reason` and no `[DONE]`")
 

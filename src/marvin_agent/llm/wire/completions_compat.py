@@ -47,7 +47,7 @@ _BY_HOST: tuple[tuple[str, dict[str, Any]], ...] = (
     ("api.z.ai", {"thinkingFormat": "zai", "supportsReasoningEffort": False}),
     ("open.bigmodel.cn", {"thinkingFormat": "zai", "supportsReasoningEffort": False}),
     ("api.deepseek.com", {"thinkingFormat": "deepseek", "requiresReasoningContentOnAssistantMessages": True}),
-    ("api.moonshot", {"requiresReasoningContentOnAssistantMessages": True}),
+    ("api.moonshot", {"thinkingFormat": "zai", "requiresReasoningContentOnAssistantMessages": True}),
     ("dashscope", {"thinkingFormat": "qwen"}),
     ("api.cerebras.ai", {"maxTokensField": "max_completion_tokens"}),
     ("api.groq.com", {"maxTokensField": "max_completion_tokens"}),
