@@ -1,5 +1,7 @@
 """Sessions as a user meets them: going on, choosing, keeping nothing, and what a resumed session brings along."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -114,6 +116,16 @@ def test_resume_in_a_terminal_lets_choose(marvin: Marvin) -> None:
         terminal.wait_for(r"\[1-2")
         terminal.send("q\n")
         assert terminal.end() == 130
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_choice_at_once(marvin: Marvin, number: signal.Signals) -> None:
+    begin(marvin)
+    with marvin.terminal("-p", "-r", "more") as terminal:
+        terminal.wait_for(r"\[1-1")
+        os.kill(terminal.child.pid, number)
+        assert terminal.end() == 128 + number
+        assert "Interrupted" in terminal.text
 
 
 def test_a_resumed_session_keeps_its_model_and_thinking(marvin: Marvin) -> None:

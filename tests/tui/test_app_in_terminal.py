@@ -233,6 +233,9 @@ def test_a_session_is_chosen_and_gone_on_with(tmp_path: Path) -> None:
         terminal.send("go on\r")
         terminal.wait_for("And more")
     assert len(marvin.sessions) == 1
+    (marvin.work / "below").mkdir()
+    with marvin.terminal("-r", "--cwd", "below") as terminal:
+        terminal.wait_for("the question of before")
 
 
 def test_sixty_columns_are_enough(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Which session a run works in: a new one, the latest, one that is named, or one that a person picks from a list."""
 
 import argparse
+import asyncio
 import os
 import sys
 import time
@@ -24,12 +25,12 @@ def sessions_dir(config: Config, places: Places) -> str:
     return config.sessions.dir or places.sessions_dir
 
 
-def open_session(
+async def open_session(
     options: argparse.Namespace, config: Config, places: Places, notify: Callable[[str], None]
 ) -> tuple[Session, bool]:
     """The session to work in, and whether it is one from before."""
     root = sessions_dir(config, places)
-    found = _asked_for(options, root, places)
+    found = await _asked_for(options, root, places)
     if found:
         session = Session.open(found.path)
         if os.path.realpath(session.cwd) != os.path.realpath(places.cwd):
@@ -40,7 +41,15 @@ def open_session(
     return Session.create(root, places.cwd), False
 
 
-def _asked_for(options: argparse.Namespace, root: str, places: Places) -> SessionInfo | None:
+def sessions_here(root: str, places: Places) -> list[SessionInfo]:
+    """Those to choose from, the newest first. SessionError when there are none."""
+    found = list_sessions(root, places.cwd) or list_sessions(root, places.project_root)
+    if not found:
+        raise SessionError(f"There is no session of {places.cwd}", hint="Leave -r out to begin one.")
+    return found
+
+
+async def _asked_for(options: argparse.Namespace, root: str, places: Places) -> SessionInfo | None:
     if options.session is not None:
         path = expand_path(options.session, places.cwd)
         return find_session(root, path if os.path.isfile(path) else options.session)
@@ -50,14 +59,11 @@ def _asked_for(options: argparse.Namespace, root: str, places: Places) -> Sessio
             raise SessionError(f"There is no session of {places.cwd}", hint="Leave -c out to begin one.")
         return found
     if options.resume:
-        sessions = list_sessions(root, places.cwd) or list_sessions(root, places.project_root)
-        if not sessions:
-            raise SessionError(f"There is no session of {places.cwd}", hint="Leave -r out to begin one.")
-        return _picked(sessions)
+        return await _picked(sessions_here(root, places))
     return None
 
 
-def _picked(sessions: Sequence[SessionInfo]) -> SessionInfo:
+async def _picked(sessions: Sequence[SessionInfo]) -> SessionInfo:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         newest = "".join(f"\n  {line(info, 100)}" for info in sessions[:NAMED])
         raise UsageError(
@@ -70,11 +76,22 @@ def _picked(sessions: Sequence[SessionInfo]) -> SessionInfo:
         print(f"{number:>3}  {line(info, max(width - 6, 40))}", file=sys.stderr)
     while True:
         print(f"Go on with which one? [1-{len(shown)}, Enter for 1, q to leave] ", end="", file=sys.stderr, flush=True)
+        # A signal is heard while the loop runs, not while a line is read.
+        await _readable(sys.stdin.fileno())
         answer = sys.stdin.readline()
         if not answer or answer.strip().lower() == "q":
             raise Aborted("No session was chosen")
         if (choice := answer.strip() or "1").isdecimal() and 1 <= int(choice) <= len(shown):
             return shown[int(choice) - 1]
+
+
+async def _readable(descriptor: int) -> None:
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)
 
 
 def line(info: SessionInfo, width: int) -> str:

@@ -81,7 +81,7 @@ async def start_engine(
         notify=notify,
     )
     login = LoginEnvironment()
-    session, resumed = open_session(options, config, places, notify)
+    session, resumed = await open_session(options, config, places, notify)
     cycle, thinking = _setting(options, config, providers, session if resumed else None, notify)
     if options.max_cost is not None:
         for model in cycle:

@@ -5,15 +5,14 @@ import os
 
 from marvin_agent.agent.engine import Engine
 from marvin_agent.config import Config, load
-from marvin_agent.errors import Aborted, SessionError
+from marvin_agent.errors import Aborted
 from marvin_agent.frontends.hook_sources import Project
-from marvin_agent.frontends.session_choice import line, sessions_dir
+from marvin_agent.frontends.session_choice import line, sessions_dir, sessions_here
 from marvin_agent.frontends.start import Notify, overrides, start_engine
 from marvin_agent.frontends.tui.dialogs.select import SelectDialog
 from marvin_agent.frontends.tui.dialogs.trust import TrustDialog
 from marvin_agent.frontends.tui.interface import Person
 from marvin_agent.places import Places
-from marvin_agent.session.index import list_sessions
 
 LINE = 200
 
@@ -70,10 +69,7 @@ class Boot:
         project.trusted = choice in ("once", "always")
 
     async def _choose_session(self, config: Config) -> None:
-        root = sessions_dir(config, self._places)
-        sessions = list_sessions(root, self._places.cwd)
-        if not sessions:
-            raise SessionError(f"There is no session of {self._places.cwd}", hint="Leave -r out to begin one.")
+        sessions = sessions_here(sessions_dir(config, self._places), self._places)
         chosen = await self._person.ask(SelectDialog("Go on with which session?", [line(s, LINE) for s in sessions]))
         if chosen is None:
             raise Aborted("No session was chosen")
