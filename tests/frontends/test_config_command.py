@@ -3,13 +3,14 @@
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from marvin_agent.config import HARMLESS_KEYS
 from marvin_agent.config_schema import config_schema
 from marvin_agent.errors import ConfigError
 from marvin_agent.frontends.config_command import add_arguments, run
+from marvin_agent.hooks.trust import Trust, take_snapshot
 from marvin_agent.places import Places, find_places
 from marvin_agent.settings import Settings
 
@@ -24,24 +25,41 @@ def write(places: Places, value: object) -> None:
     Path(places.config_file).write_text(json.dumps(value, indent=1))
 
 
-def config(places: Places, *words: str, **options: Any) -> int:
+def config(places: Places, *words: str) -> int:
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    return run(parser.parse_args(words), places, **options)
+    return run(parser.parse_args(words), places)
 
 
 def test_every_effective_value_is_shown_with_its_origin(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     write(places, {"model": "a/b", "hookTimeout": 5, "keybindings": {"quit": "f10"}, "tools": []})
-    assert config(places, overrides={"--thinking": {"thinking": "high"}}) == 0
+    assert config(places) == 0
     rows = {line.split()[0]: " ".join(line.split()[1:]) for line in capsys.readouterr().out.splitlines()}
     assert rows["model"] == f'"a/b" {places.config_file}:2'
-    assert rows["thinking"] == '"high" --thinking'
+    assert rows["thinking"] == '"medium" default'
     assert rows["hooks.timeoutMs"] == f"5 {places.config_file}:3"
     assert rows["keybindings.quit"] == f'"f10" {places.config_file}:5'
     assert rows["tools"] == f"[] {places.config_file}:7"
     assert rows["permissions.mode"] == '"ask" default'
     assert rows["provider"] == "(not set) default"
     assert {name.split(".")[0] for name in rows} == {*Settings.__struct_encode_fields__} - {"$schema"}
+
+
+def test_what_a_project_says_is_shown_as_it_counts(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    project = Path(places.project_config_file)
+    project.parent.mkdir()
+    project.write_text('{"model": "p/q", "permissions": {"mode": "auto"}}')
+    config(places)
+    captured = capsys.readouterr()
+    assert f"{project}:1" in next(line for line in captured.out.splitlines() if line.startswith("model"))
+    assert any(line.split() == ["permissions.mode", '"ask"', "default"] for line in captured.out.splitlines())
+    assert "until you trust" in captured.err
+    Trust(places.trust_file).grant(take_snapshot(places.project_root, HARMLESS_KEYS))
+    config(places)
+    captured = capsys.readouterr()
+    (mode,) = (line.split() for line in captured.out.splitlines() if line.startswith("permissions.mode"))
+    assert mode == ["permissions.mode", '"auto"', f"{project}:1"]
+    assert captured.err == ""
 
 
 def test_the_columns_stand_under_each_other(places: Places, capsys: pytest.CaptureFixture[str]) -> None:

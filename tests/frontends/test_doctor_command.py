@@ -13,14 +13,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
+import msgspec
 import pytest
 
+from marvin_agent.agent.default_model import LOCAL
 from marvin_agent.frontends import doctor_command
 from marvin_agent.frontends.doctor_command import (
     Finding,
     check_embedded,
     check_program,
     check_python,
+    check_reachable,
     check_sessions,
     check_terminal,
     examine,
@@ -48,7 +51,7 @@ def configure(places: Places, config: Any = None, providers: Any = None) -> None
 
 
 def findings(places: Places, environ: dict[str, str] | None = None) -> dict[str, Finding]:
-    return {one.subject: one for one in examine(places, {}, {**PATH, **(environ or {})})}
+    return {one.subject: one for one in examine(places, {**PATH, **(environ or {})})}
 
 
 def server_model(url: str, **facts: Any) -> dict[str, Any]:
@@ -100,7 +103,9 @@ def test_being_offline_is_a_warning_and_the_exit_code_0(places: Places, capsys: 
     line = next(line for line in capsys.readouterr().out.splitlines() if " network " in line)
     assert line.startswith("warning")
     assert f"127.0.0.1:{port}" in line
-    assert "--model local" in line
+    assert "Start the server" in line
+    far = check_reachable(msgspec.structs.replace(LOCAL, base_url="http://nowhere.invalid"))
+    assert "--model local" in far.advice
 
 
 def test_a_wrong_configuration_is_broken_with_its_line_and_the_rest_is_still_examined(
@@ -146,6 +151,25 @@ def test_a_configured_model_without_its_key_is_broken(places: Places) -> None:
     assert model.level == "broken"
     assert "ANTHROPIC_API_KEY" in model.advice
     assert "marvin login anthropic" in model.advice
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"apiKey": "MY_KEY"},
+        {"apiKey": "literal", "headers": {"X-Team": "MY_KEY"}},
+        {"models": [{"id": "m", "headers": {"X": "MY_KEY"}}]},
+    ],
+)
+def test_a_variable_that_models_json_names_and_nobody_sets_is_broken(places: Places, facts: dict[str, Any]) -> None:
+    with serving({}) as server:
+        configure(places, {"model": "mine/m"}, server_model(server.url, **facts))
+        model = findings(places)["model"]
+        assert model.level == "broken"
+        assert "MY_KEY, which is not set" in model.text
+        assert f"{places.models_file}:1" in model.text
+        assert "marvin login" not in model.advice
+        assert findings(places, {"MY_KEY": "k"})["model"].level == "ok"
 
 
 def test_a_configured_model_that_does_not_exist_is_broken(places: Places) -> None:
@@ -199,7 +223,7 @@ def test_the_model_that_would_be_taken_is_named_when_none_is_configured(places: 
 
 def test_what_the_configuration_has_to_say_is_told(places: Places) -> None:
     configure(places, {"lsp": True})
-    told = [one for one in examine(places, {}, PATH) if one.subject == "config"]
+    told = [one for one in examine(places, PATH) if one.subject == "config"]
     assert [one.level for one in told] == ["ok", "warning"]
     assert "lsp has no effect" in told[1].text
 

@@ -43,6 +43,29 @@ def test_c_in_a_subdirectory_goes_on_with_the_session_of_the_project(marvin: Mar
     assert len(marvin.messages()) == 4
 
 
+def test_commands_in_a_subdirectory_mean_the_sessions_of_the_project(marvin: Marvin) -> None:
+    identity = begin(marvin)
+    sub = marvin.work / "sub"
+    sub.mkdir()
+    assert identity in marvin.run("sessions", "list", cwd=sub).stdout
+    assert identity in marvin.run("sessions", "show", cwd=sub).stdout
+    assert identity in marvin.run("hooks", "why", cwd=sub).stdout
+
+
+def test_sessions_are_where_a_trusted_project_says(marvin: Marvin) -> None:
+    (marvin.work / ".marvin").mkdir()
+    (marvin.work / ".marvin" / "config.json").write_text('{"sessions": {"dir": "kept"}}')
+    begin(marvin)
+    assert len(marvin.sessions) == 1
+    assert marvin.run("trust", "--yes").code == 0
+    assert marvin.run("sessions", "list").stdout == ""
+    identity = begin(marvin)
+    assert len(marvin.sessions) == 1
+    assert identity in marvin.run("sessions", "list").stdout
+    assert str(marvin.work / ".marvin" / "kept") in marvin.run("sessions", "path").stdout
+    assert identity in marvin.run("hooks", "why").stdout
+
+
 def test_c_without_a_session_says_so(marvin: Marvin) -> None:
     marvin.script({"text": "two"})
     done = marvin.run("-p", "-c", "second")

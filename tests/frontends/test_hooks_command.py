@@ -68,6 +68,25 @@ def test_check_reports_every_problem_with_file_and_line(marvin: Marvin) -> None:
     assert f"{gone}: ended the process" in done.stderr
     assert "gate.py: tool.execute.before; tools shout; commands hello" in done.stdout
     assert marvin.run("validate").code == 1
+
+
+@pytest.mark.parametrize("name", ["config.json", "models.json"])
+def test_validate_checks_the_files_of_the_configuration_too(marvin: Marvin, name: str) -> None:
+    (marvin.config_dir / name).write_text('{"nonsense": 1}')
+    done = marvin.run("validate")
+    assert done.code == 78
+    assert f"{name}:1: unknown key" in done.stderr
+
+
+def test_a_project_that_only_configures_is_told_once(marvin: Marvin) -> None:
+    marvin.script({"text": "Hi."})
+    (marvin.work / ".marvin").mkdir()
+    (marvin.work / ".marvin" / "config.json").write_text('{"model": "demo/one", "permissions": {"mode": "auto"}}')
+    done = marvin.run("-p", "hi")
+    assert done.stdout == "Hi.\n"
+    assert [line for line in done.stderr.splitlines() if "trust" in line] == [
+        f"marvin: {marvin.work}/.marvin/config.json: ignored until you trust this project (marvin trust): permissions"
+    ]
     assert marvin.run("hooks", "check", str(marvin.config_dir / "hooks" / "gate.py")).code == 0
 
 

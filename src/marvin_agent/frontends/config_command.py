@@ -2,13 +2,14 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from marvin_agent.config import Config, load
+from marvin_agent.config import Config
 from marvin_agent.config_schema import SCHEMA_FILE
+from marvin_agent.frontends.hook_sources import configuration
 from marvin_agent.jsonfile import JsonPath
 from marvin_agent.masking import masked_value, names_a_secret
 from marvin_agent.places import Places
@@ -29,21 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="show the values as JSON")
 
 
-def run(
-    arguments: argparse.Namespace,
-    places: Places,
-    *,
-    trusted: bool = False,
-    overrides: Mapping[str, Mapping[str, Any]] = {},
-) -> int:
-    """Do what the arguments say, with the places, trust and overrides that a run would have; the exit code."""
+def run(arguments: argparse.Namespace, places: Places) -> int:
+    """Do what the arguments say, with the configuration that a run here would have; the exit code."""
     match arguments.what:
         case "schema":
             sys.stdout.write(SCHEMA_FILE.read_text("utf-8"))
         case "path":
             print(places.config_file)
         case _:
-            config = load(places, trusted=trusted, overrides=overrides)
+            config = configuration(places)
             if arguments.json:
                 sys.stdout.write(_as_json(config))
             else:

@@ -9,23 +9,25 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, TextIO
+from typing import Literal, TextIO
 from urllib.parse import urlsplit
 
 from marvin_agent import __version__
 from marvin_agent.agent.default_model import LOCAL, default_model, default_of, missing_of_embedded
-from marvin_agent.config import Config, load
+from marvin_agent.config import Config
 from marvin_agent.errors import ConfigError, MarvinError, NetworkError, NoModelError
+from marvin_agent.frontends.hook_sources import configuration
 from marvin_agent.frontends.model_sources import ModelSources, open_sources
 from marvin_agent.frontends.table import printable
 from marvin_agent.frontends.web import get
-from marvin_agent.llm.auth.keys import key_source, missing_key_error, needs_key
+from marvin_agent.llm.auth.keys import key_source, missing_secret
 from marvin_agent.llm.values import Model
 from marvin_agent.messages import Value
 from marvin_agent.places import Places
 
 REACH_SECONDS = 3.0
 _PROGRAM_SECONDS = 10.0
+_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 _COLUMNS, _LINES = 60, 15
 
 
@@ -48,27 +50,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """`marvin doctor` takes no words of its own."""
 
 
-def run(
-    arguments: argparse.Namespace,
-    places: Places,
-    *,
-    overrides: Mapping[str, Mapping[str, Any]] = {},
-    environ: Mapping[str, str] = os.environ,
-) -> int:
+def run(arguments: argparse.Namespace, places: Places, *, environ: Mapping[str, str] = os.environ) -> int:
     """Print a line for each finding; 1 when something is broken."""
     broken = False
-    for finding in examine(places, overrides, environ):
+    for finding in examine(places, environ):
         print(finding.line(), flush=True)
         broken = broken or finding.level == "broken"
     return 1 if broken else 0
 
 
-def examine(
-    places: Places, overrides: Mapping[str, Mapping[str, Any]], environ: Mapping[str, str]
-) -> Iterator[Finding]:
+def examine(places: Places, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Every finding, in the order in which one rests on the other."""
     yield check_python(sys.version_info[:3])
-    config, finding = check_config(places, overrides)
+    config, finding = check_config(places)
     yield finding
     for notice in config.notices if config else ():
         yield Finding(level="warning", subject="config", text=notice)
@@ -86,9 +80,9 @@ def check_python(version: tuple[int, int, int]) -> Finding:
     return Finding(level="ok", subject="python", text=text)
 
 
-def check_config(places: Places, overrides: Mapping[str, Mapping[str, Any]] = {}) -> tuple[Config | None, Finding]:
+def check_config(places: Places) -> tuple[Config | None, Finding]:
     try:
-        config = load(places, overrides=overrides)
+        config = configuration(places)
     except MarvinError as error:
         return None, Finding(level="broken", subject="config", text=error.message, advice=error.hint or "")
     there = os.path.exists(places.config_file)
@@ -111,7 +105,7 @@ def check_models(places: Places, config: Config | None, environ: Mapping[str, st
     else:
         advice = "Store one with `marvin login PROVIDER`, or use `--model local`, which needs none"
         yield Finding(level="warning", subject="keys", text="no provider has a key", advice=advice)
-    model, finding = check_model(sources, config, tuple(having), places.data_dir)
+    model, finding = check_model(sources, config, tuple(having), places.data_dir, environ)
     yield finding
     for warning in warnings:
         yield Finding(level="warning", subject="models", text=warning)
@@ -129,9 +123,9 @@ def keys_found(sources: ModelSources, environ: Mapping[str, str]) -> dict[str, s
 
 
 def check_model(
-    sources: ModelSources, config: Config | None, having: tuple[str, ...], data_dir: str
+    sources: ModelSources, config: Config | None, having: tuple[str, ...], data_dir: str, environ: Mapping[str, str]
 ) -> tuple[Model | None, Finding]:
-    """The model that a run would take: whether there is such a one, and a key for it."""
+    """The model that a run would take: whether there is such a one, and all that its requests need."""
     named = bool(config and config.models)
     try:
         model = _model(sources, config, having, data_dir)
@@ -147,10 +141,9 @@ def check_model(
             text = f"{model.ref} has no script at {script}"
             return model, Finding(level="broken", subject="model", text=text, advice="Mend `baseUrl` in models.json")
         return model, Finding(level="ok", subject="model", text=f"{model.ref}, scripted by {script}")
-    if model.provider not in having and needs_key(model.provider, sources.custom):
-        advice = missing_key_error(model.provider).hint or ""
-        text = f"{model.ref} has no key"
-        return model, Finding(level="broken", subject="model", text=text, advice=advice)
+    if missing := missing_secret(model, environ, sources.auth_file, sources.custom):
+        text = f"{model.ref}: {missing.message}"
+        return model, Finding(level="broken", subject="model", text=text, advice=missing.hint or "")
     return model, Finding(level="ok", subject="model", text=model.ref if named else f"{model.ref}, as none is named")
 
 
@@ -177,7 +170,8 @@ def check_reachable(model: Model, seconds: float = REACH_SECONDS) -> Finding:
     try:
         status = get(model.base_url, seconds, body=False).status
     except NetworkError as error:
-        advice = "Check the network and its proxy; offline, `--model local` works"
+        here = urlsplit(model.base_url).hostname in _THIS_MACHINE
+        advice = "Start the server" if here else "Check the network and its proxy; offline, `--model local` works"
         return Finding(level="warning", subject="network", text=error.message, advice=advice)
     if status >= 500:
         return Finding(level="warning", subject="network", text=f"{place} has trouble of its own (HTTP {status})")

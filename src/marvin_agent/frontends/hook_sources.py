@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 
-from marvin_agent.config import HARMLESS_KEYS, Config
+from marvin_agent.config import HARMLESS_KEYS, Config, load
 from marvin_agent.errors import HookError, UsageError
 from marvin_agent.hooks.packages import packaged_hooks
 from marvin_agent.hooks.sources import Source, hooks_at, hooks_in
@@ -29,8 +29,8 @@ class Project:
         self.trusted = self.problem is None and (trust_now or self.trust.allows(self.snapshot))
         if self.problem:
             notify(f"the project's .marvin is not trusted: {self.problem}")
-        elif not self.trusted:
-            notify(_why(self.trust, self.snapshot))
+        elif not self.trusted and (why := _why(self.trust, self.snapshot)):
+            notify(why)
 
     def hooks(self) -> list[Source]:
         """The project's hooks, made of the bytes that were judged."""
@@ -38,6 +38,11 @@ class Project:
             return []
         files = self.snapshot.by_real_path()
         return [Source(path, "project", files) for path in hooks_in(self.places.project_hooks_dir)]
+
+
+def configuration(places: Places) -> Config:
+    """The configuration as a run here has it, for commands that take no options of a run."""
+    return load(places, trusted=Project(places, trust_now=False, notify=lambda line: None).trusted)
 
 
 def gather(config: Config, places: Places, project: Project, flags: Sequence[str], notify: Notify) -> list[Source]:
@@ -75,5 +80,9 @@ def _why(trust: Trust, snapshot: Snapshot) -> str:
     if trust.knows(snapshot.root):
         changes = ", ".join(f"{path} ({what})" for path, what in sorted(trust.changes(snapshot).items())[:5])
         return f"the project's .marvin has changed since it was trusted and is not loaded: {changes}. `marvin trust`"
-    names = ", ".join(sorted(snapshot.files)[:5]) + ("" if len(snapshot.files) <= 5 else ", ...")
+    # What of config.json counts all the same, the configuration itself tells.
+    files = sorted(snapshot.files.keys() - {"config.json"})
+    names = ", ".join(files[:5]) + ("" if len(files) <= 5 else ", ...")
+    if not names:
+        return ""
     return f"the project's .marvin is not trusted and not loaded: {names}. Look at it, then run `marvin trust`"

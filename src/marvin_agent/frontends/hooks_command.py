@@ -11,15 +11,15 @@ from marvin_agent.config import Config, load
 from marvin_agent.errors import MarvinError, UsageError
 from marvin_agent.frontends.hook_check import Checked, check
 from marvin_agent.frontends.hook_scaffold import write_hook
-from marvin_agent.frontends.hook_sources import Project, gather
+from marvin_agent.frontends.hook_sources import Project, configuration, gather
 from marvin_agent.frontends.hook_story import read_trace, story, waterfall
-from marvin_agent.frontends.session_choice import sessions_dir
+from marvin_agent.frontends.session_choice import latest_here, sessions_dir
 from marvin_agent.hooks.forms import to_plain
 from marvin_agent.hooks.sources import Source, each_once, hooks_at, hooks_in
 from marvin_agent.hooks.trace import DECISIONS_FILE, diff
 from marvin_agent.jsonfile import read_json, write_json
 from marvin_agent.places import Places
-from marvin_agent.session.index import find_session, latest
+from marvin_agent.session.index import find_session
 from marvin_agent.session.layout import files_directory
 from marvin_agent.testing.harness import Emitted, Harness
 from marvin_agent.text import printable
@@ -228,8 +228,8 @@ def _switch(hook_id: str, off: bool, places: Places) -> int:
 
 
 def _why(options: argparse.Namespace, places: Places) -> int:
-    root = sessions_dir(load(places), places)
-    info = find_session(root, options.session) if options.session else latest(root, places.cwd)
+    root = sessions_dir(configuration(places), places)
+    info = find_session(root, options.session) if options.session else latest_here(root, places)
     if info is None:
         raise UsageError("there is no session here yet", hint="Name one with --session; `marvin sessions list --all`.")
     path = os.path.join(files_directory(info.path), DECISIONS_FILE)

@@ -42,8 +42,18 @@ async def open_session(
 
 
 def sessions_here(root: str, places: Places) -> list[SessionInfo]:
-    """Those to choose from, the newest first. SessionError when there are none."""
-    found = list_sessions(root, places.cwd) or list_sessions(root, places.project_root)
+    """Those of the working directory, or else of the project around it; the one that was written to last first."""
+    return list_sessions(root, places.cwd) or list_sessions(root, places.project_root)
+
+
+def latest_here(root: str, places: Places) -> SessionInfo | None:
+    """The first of them."""
+    return latest(root, places.cwd) or latest(root, places.project_root)
+
+
+def to_choose_from(root: str, places: Places) -> list[SessionInfo]:
+    """What -r shows. SessionError when there is nothing."""
+    found = sessions_here(root, places)
     if not found:
         raise SessionError(f"There is no session of {places.cwd}", hint="Leave -r out to begin one.")
     return found
@@ -54,12 +64,12 @@ async def _asked_for(options: argparse.Namespace, root: str, places: Places) -> 
         path = expand_path(options.session, places.cwd)
         return find_session(root, path if os.path.isfile(path) else options.session)
     if options.continue_:
-        found = latest(root, places.cwd) or latest(root, places.project_root)
+        found = latest_here(root, places)
         if found is None:
             raise SessionError(f"There is no session of {places.cwd}", hint="Leave -c out to begin one.")
         return found
     if options.resume:
-        return await _picked(sessions_here(root, places))
+        return await _picked(to_choose_from(root, places))
     return None
 
 

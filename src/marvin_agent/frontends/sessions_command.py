@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
-from marvin_agent.config import load
 from marvin_agent.errors import SessionError
-from marvin_agent.frontends.session_choice import sessions_dir, when
+from marvin_agent.frontends.hook_sources import configuration
+from marvin_agent.frontends.session_choice import latest_here, sessions_dir, sessions_here, when
 from marvin_agent.frontends.session_transcript import transcript
 from marvin_agent.messages import encode
 from marvin_agent.places import Places
 from marvin_agent.session.entries import Entry, UnreadEntry, encode_line
-from marvin_agent.session.index import SessionInfo, find_session, latest, list_sessions
+from marvin_agent.session.index import SessionInfo, find_session, list_sessions
 from marvin_agent.session.read import StoredSession
 from marvin_agent.session.removal import remove_session
 from marvin_agent.text import one_line, printable
@@ -43,26 +43,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, places: Places) -> int:
     """Do what `marvin sessions ...` says; the exit code."""
-    root, cwd = sessions_dir(load(places), places), places.cwd
+    root = sessions_dir(configuration(places), places)
     match arguments.command:
         case None | "list":
-            return _list(list_sessions(root, None if arguments.all else cwd), arguments.all, arguments.json)
+            found = list_sessions(root) if arguments.all else sessions_here(root, places)
+            return _list(found, arguments.all, arguments.json)
         case "show":
-            return _show(_chosen(arguments.session, root, cwd), arguments.all, arguments.json)
+            return _show(_chosen(arguments.session, root, places), arguments.all, arguments.json)
         case "rm":
             return _remove([find_session(root, text) for text in arguments.sessions], arguments.json)
         case _:
-            path = _chosen(arguments.session, root, cwd).path
+            path = _chosen(arguments.session, root, places).path
             _write(encode({"path": path}).decode() if arguments.json else printable(path))
             return 0
 
 
-def _chosen(text: str | None, root: str, cwd: str) -> SessionInfo:
+def _chosen(text: str | None, root: str, places: Places) -> SessionInfo:
     if text is not None:
         return find_session(root, text)
-    found = latest(root, cwd)
+    found = latest_here(root, places)
     if found is None:
-        raise SessionError(f"There is no session of {cwd}", hint="`marvin sessions list --all` shows all sessions.")
+        hint = "`marvin sessions list --all` shows all sessions."
+        raise SessionError(f"There is no session of {places.cwd}", hint=hint)
     return found
 
 

@@ -1,9 +1,10 @@
-"""Check every hook there is: the same as `marvin hooks check` over everything."""
+"""`marvin validate`: config.json, models.json, then what `marvin hooks check` checks."""
 
 import argparse
 
-from marvin_agent.config import load
 from marvin_agent.frontends import hooks_command
+from marvin_agent.frontends.hook_sources import configuration
+from marvin_agent.frontends.model_sources import open_sources
 from marvin_agent.places import Places
 
 
@@ -12,6 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, places: Places) -> int:
-    """The configuration first, then the hooks; the exit code."""
-    load(places)
+    """The configuration and the models first, then the hooks; the exit code."""
+    configuration(places)
+    open_sources(places, lambda line: None).catalog.models()
     return hooks_command.run(options, places)

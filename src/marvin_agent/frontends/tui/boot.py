@@ -7,7 +7,7 @@ from marvin_agent.agent.engine import Engine
 from marvin_agent.config import Config, load
 from marvin_agent.errors import Aborted
 from marvin_agent.frontends.hook_sources import Project
-from marvin_agent.frontends.session_choice import line, sessions_dir, sessions_here
+from marvin_agent.frontends.session_choice import line, sessions_dir, to_choose_from
 from marvin_agent.frontends.start import Notify, overrides, start_engine
 from marvin_agent.frontends.tui.dialogs.select import SelectDialog
 from marvin_agent.frontends.tui.dialogs.trust import TrustDialog
@@ -69,7 +69,7 @@ class Boot:
         project.trusted = choice in ("once", "always")
 
     async def _choose_session(self, config: Config) -> None:
-        sessions = sessions_here(sessions_dir(config, self._places), self._places)
+        sessions = to_choose_from(sessions_dir(config, self._places), self._places)
         chosen = await self._person.ask(SelectDialog("Go on with which session?", [line(s, LINE) for s in sessions]))
         if chosen is None:
             raise Aborted("No session was chosen")

@@ -7,8 +7,9 @@ what the environment happens to hold.
 from collections.abc import Mapping
 
 from marvin_agent.errors import AuthenticationError
+from marvin_agent.llm.auth.secret import Secret
 from marvin_agent.llm.auth.store import AuthFile
-from marvin_agent.llm.custom import CustomProviders
+from marvin_agent.llm.custom import CustomProvider, CustomProviders
 from marvin_agent.llm.providers import VARIABLES
 from marvin_agent.llm.values import Credentials, Model
 
@@ -81,13 +82,30 @@ async def find_credentials(
             raise missing_key_error(model.provider)
     headers: dict[str, str] = {}
     if own is not None:
-        mine = own.models.get(model.id)
-        for name, secret in {**own.headers, **(mine.headers if mine else {})}.items():
+        for name, secret in _headers(own, model).items():
             headers[name] = await secret.value(env)
         # The two protocols of OpenAI send the key this way by themselves.
         if own.auth_header and key and model.api in ("anthropic-messages", "google-generative-ai"):
             headers["Authorization"] = f"Bearer {key}"
     return Credentials(api_key=key, headers={**headers, **given.headers}, base_url=given.base_url)
+
+
+def _headers(own: CustomProvider, model: Model) -> dict[str, Secret]:
+    mine = own.models.get(model.id)
+    return {**own.headers, **(mine.headers if mine else {})}
+
+
+def missing_secret(
+    model: Model, env: Mapping[str, str], auth_file: AuthFile, custom: CustomProviders
+) -> AuthenticationError | None:
+    """What `find_credentials` would miss, as far as that shows without running a command."""
+    own = custom.get(model.provider)
+    named = [own.api_key, *_headers(own, model).values()] if own else []
+    if unset := next((secret for secret in named if secret and secret.source(env) is None), None):
+        return unset.unset()
+    if key_source(model.provider, env, auth_file, custom) is None and needs_key(model.provider, custom):
+        return missing_key_error(model.provider)
+    return None
 
 
 def missing_key_error(provider: str) -> AuthenticationError:

@@ -44,14 +44,18 @@ class Secret:
                 return found
             if self.text and not _VARIABLE.fullmatch(self.text):
                 return self.text
-            raise AuthenticationError(
-                f"{self.file}:{self.line}: `{self.key}` names the environment variable {self.text}, which is not set",
-                hint=f"Set {self.text}, or write `!command` or the value itself there.",
-            )
+            raise self.unset()
         async with self._lock:
             if self._found is None:
                 self._found = await self._run(env)
             return self._found
+
+    def unset(self) -> AuthenticationError:
+        """What to say when `source` is None: the variable that the value names is not set."""
+        return AuthenticationError(
+            f"{self.file}:{self.line}: `{self.key}` names the environment variable {self.text}, which is not set",
+            hint=f"Set {self.text}, or write `!command` or the value itself there.",
+        )
 
     async def _run(self, env: Mapping[str, str]) -> str:
         process = await asyncio.create_subprocess_exec(
