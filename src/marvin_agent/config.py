@@ -184,9 +184,10 @@ def _problems(name: str, values: Any, document: Document | None) -> list[ConfigE
     else:
         rules = settings.permissions
         bad_rule = next(filter(None, map(problem_of, (*rules.allow, *rules.ask, *rules.deny))), None)
-        if bad_rule is None and not unknown_levels(settings.thinking):
+        names_none = settings.model is not None and not comma_list(settings.model)
+        if bad_rule is None and not unknown_levels(settings.thinking) and not names_none:
             return []
-        reason = bad_rule or "thinking is not a level"
+        reason = bad_rule or ("model names none" if names_none else "thinking is not a level")
     # Explaining needs modules that cost more than a whole start; nearly no run has anything to explain.
     explain = importlib.import_module("marvin_agent.config_problems").explain
     problems: list[ConfigError] = explain(name, values, document, reason)

@@ -12,7 +12,7 @@ from msgspec import inspect
 from marvin_agent.errors import ConfigError
 from marvin_agent.jsonfile import Document, JsonPath
 from marvin_agent.permission_rules import problem_of
-from marvin_agent.settings import THINKING_LEVELS, Settings, unknown_levels
+from marvin_agent.settings import THINKING_LEVELS, Settings, comma_list, unknown_levels
 
 Problem: TypeAlias = tuple[JsonPath, str, str | None]
 """Where, what, and what to do."""
@@ -67,6 +67,8 @@ def _check(kind: inspect.Type, value: Any, path: JsonPath) -> Iterator[Problem]:
             for level in unknown:
                 levels = ", ".join(THINKING_LEVELS)
                 yield path, f"thinking must be one of {levels}, but is {level!r}", _did_you_mean(level, THINKING_LEVELS)
+        case _ if path == ("model",) and not comma_list(value):
+            yield path, f"model names none: {value!r}", None
         case _ if path[:1] == ("permissions",) and len(path) == 3 and (problem := problem_of(value)):
             yield path, f"{_name(path)}: {problem}", None
 

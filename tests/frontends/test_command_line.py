@@ -42,7 +42,11 @@ def test_a_first_word_that_is_a_command_is_one() -> None:
     assert split_command(["sessions", "list"]) == ("sessions", ["list"])
     assert split_command(["--cwd", "/x", "--config=c", "sessions", "list"]) == (
         "sessions",
-        ["list", "--cwd", "/x", "--config=c"],
+        ["--cwd", "/x", "--config=c", "list"],
+    )
+    assert split_command(["sessions", "list", "--cwd", "/x", "--", "--cwd", "y"]) == (
+        "sessions",
+        ["--cwd", "/x", "list", "--", "--cwd", "y"],
     )
     for words in (["--", "sessions"], ["-p", "sessions"], ["list", "sessions"], ["--cwd", "sessions"], []):
         assert split_command(words) == (None, words)
@@ -70,6 +74,7 @@ def test_a_first_word_that_is_a_command_is_one() -> None:
         (["--headless", "--output", "text"], "not allowed with"),
         (["--auto", "--permission-mode", "plan"], "not allowed with"),
         (["--record", "a", "--replay", "b"], "not allowed with"),
+        (["--replay-loose", "hi"], "goes with --replay"),
     ],
 )
 def test_wrong_options_are_errors_that_help(words: list[str], message: str) -> None:
@@ -86,7 +91,33 @@ def test_the_installed_program_says_what_is_wrong_and_exits_2(marvin: Marvin) ->
     assert done.stderr.startswith("marvin: there is no option --modle\nDid you mean --model?")
     assert marvin.run("sessions", "--al").code == 2
     assert marvin.run("--cwd", "/nowhere/at/all", "-p", "hi").code == 2
-    assert marvin.run("-p", "--model", "", "hi").code == 2
+    for empty in (["--model", ""], ["--model", ","], ["--config", ""], ["--config-dir", ""]):
+        assert marvin.run("-p", *empty, "hi").code == 2
+
+
+def test_the_places_may_stand_anywhere_around_a_command(marvin: Marvin) -> None:
+    place = f"--config-dir={marvin.home / 'other'}"
+    for words in ([place, "sessions", "list"], ["sessions", place, "list"], ["sessions", "list", place]):
+        done = marvin.run(*words)
+        assert (done.code, done.stdout) == (0, "")
+        assert "No sessions" in done.stderr
+
+
+def test_files_that_cannot_be_opened_are_errors_without_a_traceback(marvin: Marvin) -> None:
+    marvin.script({"text": "Hi."})
+    for option in ("--trace-hooks", "--record"):
+        done = marvin.run("-p", option, "/nowhere/at/all", "hi")
+        assert done.code == 2
+        assert done.stderr.startswith("marvin: ")
+        assert "Traceback" not in done.stderr
+    done = marvin.run("--headless", "--config-dir", __file__, "--provider", "openai", "hi")
+    assert done.code == 1
+    assert "Not a directory" in done.json["error"]
+
+
+def test_a_configuration_directory_that_cannot_be_written_to_will_do(marvin: Marvin) -> None:
+    done = marvin.run("--headless", "--config-dir", "/proc/none", "--no-session", "--provider", "openai", "hi")
+    assert "OPENAI_API_KEY" in done.json["error"]
 
 
 def test_an_unprintable_word_does_no_harm(marvin: Marvin) -> None:

@@ -185,7 +185,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 128 + 13
     except OSError as error:
-        if error.errno not in NOT_WRITABLE or error.filename is not None:
+        if error.filename is not None:
+            return _tell(MarvinError(f"{os.fsdecode(error.filename)}: {error.strerror}"), words)
+        if error.errno not in NOT_WRITABLE:
             raise
         return cannot_print(error)
 
@@ -231,13 +233,28 @@ def wanted_output(words: Sequence[str]) -> str:
 
 
 def split_command(words: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The command that the first word is, if it is one, and its words; where marvin's files are may stand before it."""
+    """The command that the first word is, if it is one, and its words, those first that say where marvin's files are.
+
+    They may stand before the command or anywhere after it.
+    """
     at = 0
     while at < len(words) and words[at].partition("=")[0] in PLACES:
         at += 1 if "=" in words[at] else 2
     if at < len(words) and words[at] in COMMANDS:
-        return words[at], [*words[at + 1 :], *words[:at]]
+        return words[at], _places_first([*words[:at], *words[at + 1 :]])
     return None, list(words)
+
+
+def _places_first(words: list[str]) -> list[str]:
+    end = words.index("--") if "--" in words else len(words)
+    first: list[str] = []
+    others: list[str] = []
+    at = 0
+    while at < end:
+        size = 1 if "=" in words[at] or words[at] not in PLACES else 2
+        (first if words[at].partition("=")[0] in PLACES else others).extend(words[at : min(at + size, end)])
+        at += size
+    return [*first, *others, *words[end:]]
 
 
 def command_parser(name: str, module: Any) -> argparse.ArgumentParser:
@@ -258,6 +275,9 @@ def _add_places(made: argparse.ArgumentParser) -> None:
 
 def _places(options: argparse.Namespace) -> Any:
     # Only now is anything loaded that costs time: usage errors and --help come before.
+    for flag, path in (("--config", options.config), ("--config-dir", options.config_dir)):
+        if path == "":
+            raise UsageError(f"{flag} is empty")
     if options.cwd is not None and not os.path.isdir(options.cwd):
         raise UsageError(f"--cwd {options.cwd}: there is no such directory")
     places = _load("marvin_agent.places")
@@ -271,6 +291,8 @@ def parse(words: list[str]) -> argparse.Namespace:
         at = words.index("--")
         words, prompt = words[:at], words[at + 1 :]
     options = parser().parse_intermixed_args(words)
+    if options.replay_loose and not options.replay:
+        raise UsageError("--replay-loose goes with --replay FILE")
     options.prompt = [*options.prompt, *prompt]
     return options
 

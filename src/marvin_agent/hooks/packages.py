@@ -54,7 +54,10 @@ def packaged_hooks(cache_dir: str) -> list[Packaged]:
     except (OSError, msgspec.MsgspecError):
         pass  # no cache, or not ours: scan
     found = _scan()
-    write_json(file, _Cache(VERSION, stamps, tuple(tuple(each) for each in found)))  # type: ignore[misc]
+    try:
+        write_json(file, _Cache(VERSION, stamps, tuple(tuple(each) for each in found)))  # type: ignore[misc]
+    except OSError:
+        pass  # a home that cannot be written to: the next start scans again
     return found
 
 

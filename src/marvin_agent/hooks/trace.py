@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from marvin_agent.errors import UsageError
 from marvin_agent.hooks.forms import to_plain
 from marvin_agent.hooks.outcome import Change, Record
 from marvin_agent.hooks.payload import Event
@@ -24,11 +25,14 @@ DECISIONS_FILE = "hooks.jsonl"
 
 
 class Trace:
-    """Writes lines as handlers end. Called on the hook loop, one call at a time."""
+    """Writes lines as handlers end. Called on the hook loop, one call at a time.
+
+    UsageError when the user's file cannot be opened.
+    """
 
     def __init__(self, file: str | None, decisions_dir: Callable[[], str | None]) -> None:
         self._decisions_dir = decisions_dir
-        self._file = _open(file) if file else None
+        self._file = _opened(file) if file else None
         self._decisions: tuple[str, int] | None = None
         self.problem: str | None = None
         """Why nothing is written any more."""
@@ -103,6 +107,13 @@ def _masked(value: Any, name: str) -> Any:
     if isinstance(value, list):
         return [_masked(item, name) for item in value]
     return masked_value(value, name)
+
+
+def _opened(file: str) -> int:
+    try:
+        return _open(file)
+    except OSError as error:
+        raise UsageError(f"--trace-hooks {file}: {error.strerror}") from error
 
 
 def _open(path: str) -> int:
