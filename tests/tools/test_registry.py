@@ -49,6 +49,22 @@ def test_a_replacement_takes_the_place_of_the_old_one_and_gives_it_back(registry
     assert registry.owner("write") == "project:mine"
 
 
+def test_a_selection_holds_for_tools_that_are_added_later(registry: Registry) -> None:
+    some = Registry(registry, only=frozenset({"read", "shout", "nonsense"}))
+    assert [one.name for one in some] == ["read"]
+    assert "bash" not in some
+    with pytest.raises(ToolError, match="There are: read"):
+        some.get("bash")
+    some.add(tool("whisper"), owner="x")
+    some.add(tool("shout"), owner="x")
+    assert some.add(tool("bash"), owner="x", replaces="bash")
+    assert [one.name for one in some] == ["read", "shout"]
+    assert some.added_by("x") == ["bash", "whisper", "shout"]
+    assert some.unknown() == ["nonsense"]
+    with pytest.raises(HookError, match="has added already"):
+        some.add(tool("whisper"), owner="y")
+
+
 def test_a_replacement_of_nothing_is_an_error(registry: Registry) -> None:
     with pytest.raises(HookError, match=r"There is no tool 'wriet'\. Did you mean write"):
         registry.add(tool("wriet"), owner="x", replaces="wriet")

@@ -4,6 +4,8 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator
 
+import msgspec
+
 from marvin_agent.agent import events as out
 from marvin_agent.agent.caps import Caps, check_cost
 from marvin_agent.agent.compaction import Compacted, Compactor
@@ -136,6 +138,11 @@ class Engine:
             check_cost(self.setup.limits, self._run.summary.usage)
 
     # Life.
+
+    def begin_with(self, cycle: tuple[Model, ...]) -> None:
+        """Take other models than those of the setup, before the start: what hooks have brought."""
+        self.setup = msgspec.structs.replace(self.setup, cycle=cycle)
+        self.model = cycle[0]
 
     async def start(self) -> None:
         """Everything is wired: tell the hooks, and say which session this is."""

@@ -178,7 +178,7 @@ class HookTools:
     def forget(self, hook: str) -> None:
         """Take back what a hook added; what it replaced comes back."""
         self.commands = {name: command for name, command in self.commands.items() if command.hook != hook}
-        for name in [tool.name for tool in self._tools if self._tools.owner(tool.name) == hook]:
+        for name in self._tools.added_by(hook):
             if name in self._replaced:
                 old, owner = self._replaced.pop(name)
                 self._tools.add(old, owner=owner, replaces=name)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from marvin_agent.agent.default_model import LOCAL, default_model, default_of
-from marvin_agent.errors import HookError
+from marvin_agent.errors import HookError, ModelNotFoundError, NoModelError
 from marvin_agent.hooks.payload import camel
 from marvin_agent.llm.auth.keys import find_credentials, key_source
 from marvin_agent.llm.auth.store import AuthFile
@@ -75,7 +75,27 @@ class Providers:
         named = f"{provider}/{text}" if provider else text
         if named in self._brought:
             return self._brought[named][0]
-        return self.catalog.find(text, provider, prefer=self.with_keys())
+        try:
+            return self.catalog.find(text, provider, prefer=self.with_keys())
+        except ModelNotFoundError:
+            if found := [model for model in self._of_hooks() if model.id == text and provider is None]:
+                return found[0]
+            raise
+
+    def known(self, provider: str, identifier: str) -> Model | None:
+        """The model of exactly this name, when there is one."""
+        if brought := self._brought.get(f"{provider}/{identifier}"):
+            return brought[0]
+        if self.catalog.provider_name(provider) != provider:
+            return None
+        return next((model for model in self.catalog.models(provider) if model.id == identifier), None)
+
+    def offers(self, provider: str) -> bool:
+        """Whether there is a provider of this name."""
+        return bool(self._of_hooks(provider)) or self.catalog.provider_name(provider) is not None
+
+    def _of_hooks(self, provider: str | None = None) -> list[Model]:
+        return [model for model, _ in self._brought.values() if provider in (None, model.provider)]
 
     def with_keys(self) -> tuple[str, ...]:
         """Providers whose key is at hand: the user's own first."""
@@ -84,9 +104,16 @@ class Providers:
 
     def default(self, provider: str | None = None) -> Model:
         """The model to take when nobody names one, or only its provider."""
+        if provider and (found := self._of_hooks(provider)):
+            return found[0]
         if provider:
             return default_of(provider, self.catalog, self.custom)
-        model = default_model(self.catalog, self.custom, self.with_keys(), self._places.data_dir)
+        try:
+            model = default_model(self.catalog, self.custom, self.with_keys(), self._places.data_dir)
+        except NoModelError:
+            if found := self._of_hooks():
+                return found[0]
+            raise
         if model is LOCAL:
             self._notify("no model is named and no key was found: using the embedded model, which is tiny")
         return model

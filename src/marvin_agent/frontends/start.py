@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from marvin_agent.agent.caps import Limits
+from marvin_agent.agent.default_model import LOCAL
 from marvin_agent.agent.engine import Engine
 from marvin_agent.agent.providers import Providers, Wrap
 from marvin_agent.agent.retry import RetryPolicy
@@ -16,16 +17,16 @@ from marvin_agent.agent.setup import Setup
 from marvin_agent.config import Config, load
 from marvin_agent.errors import ConfigError, UsageError
 from marvin_agent.frontends.hook_sources import Project, gather, only_required
+from marvin_agent.frontends.model_choice import ModelChoice
 from marvin_agent.frontends.session_choice import open_session, sessions_dir
 from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.sources import Source
 from marvin_agent.llm.auth.keys import provider_key_names
-from marvin_agent.llm.values import THINKING_LEVELS, Model, Price, ThinkingLevel
+from marvin_agent.llm.values import Price
+from marvin_agent.nearest import nearest_names
 from marvin_agent.places import Places
 from marvin_agent.policies import instructions, model_notice, permissions
-from marvin_agent.session.last import last_model, last_thinking
-from marvin_agent.session.store import Session
 from marvin_agent.tools.login import LoginEnvironment
 from marvin_agent.tools.registry import Registry, builtin_tools
 
@@ -82,11 +83,15 @@ async def start_engine(
     )
     login = LoginEnvironment()
     session, resumed = await open_session(options, config, places, notify)
-    cycle, thinking = _setting(options, config, providers, session if resumed else None, notify)
-    if options.max_cost is not None:
-        for model in cycle:
-            if model.cost == Price():
-                notify(f"nothing is known of the price of {model.ref}: --max-cost does not limit what it costs")
+
+    def chosen(found: Project) -> list[Source]:
+        sources = gather(config, places, found, options.hook, notify)
+        return only_required(sources, config.hooks.required) if options.no_hooks else sources
+
+    found = chosen(project)
+    choice = ModelChoice(options, config, providers, session if resumed else None)
+    # Hooks may bring what is named and not there.
+    cycle = choice.at_hand() if found else choice.find()
     setup = Setup(
         mode=mode,
         cwd=places.cwd,
@@ -96,9 +101,9 @@ async def start_engine(
         session=session,
         resumed=resumed,
         models=providers,
-        cycle=cycle,
-        thinking=thinking,
-        thinking_chosen=config.origin("thinking") != "default" or thinking != config.thinking_levels,
+        cycle=cycle or (LOCAL,),
+        thinking=choice.thinking,
+        thinking_chosen=config.origin("thinking") != "default" or choice.thinking != config.thinking_levels,
         tools=_tools(config, login),
         interface=interface,
         retry=RetryPolicy(
@@ -127,10 +132,6 @@ async def start_engine(
         keep_recent_tokens=config.compaction.keep_recent_tokens,
     )
 
-    def chosen(found: Project) -> list[Source]:
-        sources = gather(config, places, found, options.hook, notify)
-        return only_required(sources, config.hooks.required) if options.no_hooks else sources
-
     async def sources() -> list[Source]:
         return chosen(
             await look_again() if look_again else Project(places, trust_now=options.trust_project, notify=notify)
@@ -144,57 +145,44 @@ async def start_engine(
         raise ConfigError(
             "\n".join(f"{problem.hook} did not load: {problem.error}" for problem in engine.hooks.problems)
         )
-    await engine.hooks.load_sources(chosen(project))
+    await engine.hooks.load_sources(found)
     engine.hooks.require()
+    if cycle is None:
+        for problem in engine.hooks.problems:
+            notify(f"{problem.hook} did not load: {problem.error}")
+        engine.begin_with(choice.find())
+    if options.max_cost is not None:
+        for model in engine.setup.cycle:
+            if model.cost == Price():
+                notify(f"nothing is known of the price of {model.ref}: --max-cost does not limit what it costs")
+    if choice.lost:
+        notify(f"the session's model {choice.lost} is not there any more")
+    _check_tools(setup.tools, config, places.project_config_file, notify)
     _set_flags(engine, options.flag)
     return engine
 
 
-def _setting(
-    options: argparse.Namespace, config: Config, providers: Providers, resumed: Session | None, notify: Notify
-) -> tuple[tuple[Model, ...], tuple[ThinkingLevel, ...]]:
-    """The models and their thinking levels. A session goes on with its own, unless the command line names others."""
-    levels = config.thinking_levels
-    if resumed and options.thinking is None:
-        left = last_thinking(resumed)
-        levels = tuple(level for level in THINKING_LEVELS if level == left) or levels
-    keep = resumed if options.model is None and options.provider is None else None
-    if keep and (model := _restored(keep, providers, notify)):
-        others = _configured(config, providers) if config.models else ()
-        return (model, *(other for other in others if other.ref != model.ref)), levels
-    return _configured(config, providers), levels
-
-
-def _configured(config: Config, providers: Providers) -> tuple[Model, ...]:
-    if config.models:
-        return tuple(providers.find(name, config.provider) for name in config.models)
-    return (providers.default(config.provider),)
-
-
-def _restored(session: Session, providers: Providers, notify: Notify) -> Model | None:
-    """The model that a session was left with; None when it has none, or one that is not there any more."""
-    last = last_model(session)
-    if last is None:
-        return None
-    provider, identifier = last
-    catalog = providers.catalog
-    if catalog.provider_name(provider) == provider:
-        for model in catalog.models(provider):
-            if model.id == identifier:
-                return model
-    notify(f"the session's model {provider}/{identifier} is not there any more")
-    return None
-
-
 def _tools(config: Config, login: LoginEnvironment) -> Registry:
     scrub = provider_key_names() if config.bash.scrub_env else frozenset()
-    tools = builtin_tools(login, scrub=scrub)
-    if config.tools is None:
-        return Registry(tools)
-    names = {tool.name for tool in tools}
-    if unknown := [name for name in config.tools if name not in names]:
-        raise UsageError(f"there is no tool {unknown[0]!r}", hint=f"There are {', '.join(sorted(names))}.")
-    return Registry(tool for tool in tools if tool.name in config.tools)
+    only = None if config.tools is None else frozenset(config.tools)
+    return Registry(builtin_tools(login, scrub=scrub), only=only)
+
+
+def _check_tools(tools: Registry, config: Config, project_file: str, notify: Notify) -> None:
+    """Report names in `tools` that nobody brings, now that the hooks are loaded."""
+    if not (unknown := tools.unknown()):
+        return
+    origin = config.origin("tools")
+    text = f"{origin}: there is no tool {unknown[0]!r}"
+    if origin.startswith(f"{project_file}:"):
+        # It may be one of the project's hooks, which need trust.
+        notify(text)
+        return
+    kind = UsageError if origin.startswith("--") else ConfigError
+    near = nearest_names(unknown[0], tools.all_names())
+    raise kind(
+        text, hint=f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(tools.all_names())}."
+    )
 
 
 def _set_flags(engine: Engine, given: list[str]) -> None:

@@ -16,13 +16,19 @@ from marvin_agent.tools.write import write_tool
 
 
 class Registry:
-    """Tools in the order in which they were added; a replacement takes the place of the old one."""
+    """Tools in the order in which they were added; a replacement takes the place of the old one.
 
-    __slots__ = ("_owners", "_tools")
+    `only` names those that there are, whoever adds more: the others are kept, but not given out.
+    """
 
-    def __init__(self, tools: Iterable[Tool] = (), *, owner: str = "builtin") -> None:
+    __slots__ = ("_only", "_owners", "_tools")
+
+    def __init__(
+        self, tools: Iterable[Tool] = (), *, owner: str = "builtin", only: frozenset[str] | None = None
+    ) -> None:
         self._tools: dict[str, Tool] = {}
         self._owners: dict[str, str] = {}
+        self._only = only
         for tool in tools:
             self.add(tool, owner=owner)
 
@@ -43,7 +49,7 @@ class Registry:
                 hint=f'Give it another name, or replace the old one on purpose with replaces="{tool.name}".',
             )
         if old is None and replaces is not None:
-            raise HookError(f"{owner} replaces the tool '{replaces}': {self._missing(replaces)}")
+            raise HookError(f"{owner} replaces the tool '{replaces}': {self._missing(replaces, self._tools.values())}")
         self._tools[tool.name] = tool
         self._owners[tool.name] = owner
         return old
@@ -55,29 +61,41 @@ class Registry:
 
     def get(self, name: str) -> Tool:
         """The tool of that name. Raises ToolError with the nearest names."""
-        try:
-            return self._tools[name]
-        except KeyError:
-            raise ToolError(self._missing(name)) from None
+        if name not in self:
+            raise ToolError(self._missing(name, self))
+        return self._tools[name]
 
-    def _missing(self, name: str) -> str:
-        near = nearest_names(name, self._tools)
+    def unknown(self) -> list[str]:
+        """The names in `only` that no tool has."""
+        return sorted((self._only or frozenset()) - self._tools.keys())
+
+    def _missing(self, name: str, tools: Iterable[Tool]) -> str:
+        names = [tool.name for tool in tools]
+        near = nearest_names(name, names)
         if near:
             return f"There is no tool '{name}'. Did you mean {' or '.join(near)}?"
-        return f"There is no tool '{name}'. There are: {', '.join(self._tools) or 'none'}."
+        return f"There is no tool '{name}'. There are: {', '.join(names) or 'none'}."
 
     def owner(self, name: str) -> str | None:
         """Who added the tool."""
         return self._owners.get(name)
 
+    def all_names(self) -> list[str]:
+        """Every name, those that are not given out too."""
+        return sorted(self._tools)
+
+    def added_by(self, owner: str) -> list[str]:
+        """The names of all tools that somebody added."""
+        return [name for name, by in self._owners.items() if by == owner]
+
     def __iter__(self) -> Iterator[Tool]:
-        return iter(tuple(self._tools.values()))
+        return iter(tuple(tool for name, tool in self._tools.items() if name in self))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._tools
+        return name in self._tools and (self._only is None or name in self._only)
 
     def __len__(self) -> int:
-        return len(self._tools)
+        return sum(1 for _ in self)
 
 
 def builtin_tools(login: LoginEnvironment, *, scrub: frozenset[str] = frozenset()) -> tuple[Tool, ...]:
