@@ -11,6 +11,7 @@ import pexpect
 import pytest
 
 from marvin_agent.frontends.completion_command import add_arguments, run, script
+from program import Marvin
 
 SHELLS = ("bash", "zsh", "fish")
 PRINT = 'printf "%s\\n" "${COMPREPLY[@]}"'
@@ -211,6 +212,25 @@ def test_the_command_prints_the_script(capsys: pytest.CaptureFixture[str]) -> No
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     assert run(parser.parse_args(["zsh"]), a_parser()) == 0
-    assert capsys.readouterr().out == script("zsh", a_parser())
+    out = capsys.readouterr().out
+    assert out.startswith(script("zsh", a_parser()).partition("--thinking")[0])
     with pytest.raises(SystemExit):
         parser.parse_args(["tcsh"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["--thinking", "x"], ["xhigh"]),
+        (["--provider", "an"], ["anthropic"]),
+        (["login", "gro"], ["groq"]),
+        (["--tools", "gr"], ["grep"]),
+        (["hooks", "new", "mine", "--event", "model.re"], ["model.resolve"]),
+    ],
+)
+def test_names_that_marvin_knows_are_offered(tmp_path: Path, typed: list[str], offered: list[str]) -> None:
+    (tmp_path / "script").write_text(Marvin(tmp_path).run("completion", "bash").stdout)
+    code = 'source ./script; COMP_WORDS=(marvin "$@"); COMP_CWORD=$#; _marvin; ' + PRINT
+    command = ["bash", "--norc", "--noprofile", "-c", code, "bash", *typed]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == offered

@@ -2,12 +2,18 @@
 
 import argparse
 import sys
+from collections.abc import Mapping
 from typing import Literal, TypeAlias, get_args
 
 from marvin_agent.frontends.completion.bash import bash_script
 from marvin_agent.frontends.completion.fish import fish_script
 from marvin_agent.frontends.completion.grammar import read_parser
 from marvin_agent.frontends.completion.zsh import zsh_script
+from marvin_agent.hooks.spec import ROWS
+from marvin_agent.llm.providers import VARIABLES
+from marvin_agent.llm.values import ThinkingLevel
+from marvin_agent.tools.login import LoginEnvironment
+from marvin_agent.tools.registry import builtin_tools
 
 Shell: TypeAlias = Literal["bash", "zsh", "fish"]
 
@@ -19,16 +25,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Print the script for the whole command line that `parser` parses."""
-    sys.stdout.write(script(arguments.shell, parser))
+    words = {
+        "provider": tuple(VARIABLES),
+        "thinking": get_args(ThinkingLevel),
+        "tools": tuple(tool.name for tool in builtin_tools(LoginEnvironment())),
+        "event": tuple(row.name for row in ROWS),
+    }
+    sys.stdout.write(script(arguments.shell, parser, words))
     return 0
 
 
-def script(shell: Shell, parser: argparse.ArgumentParser) -> str:
+def script(shell: Shell, parser: argparse.ArgumentParser, words: Mapping[str, tuple[str, ...]] = {}) -> str:
     """A completion script for everything that a parser takes: its options, their choices, its commands, files.
 
-    An option or argument whose metavar is FILE or PATH completes files, DIR or DIRECTORY directories.
+    An option or argument whose metavar is FILE or PATH completes files, DIR or DIRECTORY directories; `words` has what
+    is offered for others.
     """
-    root = read_parser(parser)
+    root = read_parser(parser, words)
     match shell:
         case "bash":
             return bash_script(parser.prog, root)

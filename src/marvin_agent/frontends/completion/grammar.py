@@ -1,7 +1,7 @@
 """What a command line takes, read from its argparse parser: commands, options, arguments and their values."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -45,8 +45,16 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
             yield from command.all()
 
 
-def read_parser(parser: argparse.ArgumentParser, path: tuple[str, ...] = (), help_text: str = "") -> Command:
-    """The command that a parser stands for."""
+def read_parser(
+    parser: argparse.ArgumentParser,
+    words: Mapping[str, tuple[str, ...]] = {},
+    path: tuple[str, ...] = (),
+    help_text: str = "",
+) -> Command:
+    """The command that a parser stands for.
+
+    `words` has, by destination, what to offer for arguments and options that take other words too.
+    """
     options: list[Option] = []
     arguments: list[Value] = []
     commands: list[Command] = []
@@ -55,11 +63,11 @@ def read_parser(parser: argparse.ArgumentParser, path: tuple[str, ...] = (), hel
         if action.help == argparse.SUPPRESS:
             continue
         if action.option_strings:
-            options.append(_option(action))
+            options.append(_option(action, words))
         elif _has_commands(action):
-            commands += _commands(action, path)
+            commands += _commands(action, words, path)
         else:
-            arguments.append(_value(action))
+            arguments.append(_value(action, words))
     return Command(
         path=path,
         help=help_text,
@@ -69,14 +77,16 @@ def read_parser(parser: argparse.ArgumentParser, path: tuple[str, ...] = (), hel
     )
 
 
-def _commands(action: argparse.Action, path: tuple[str, ...]) -> Iterator[Command]:
+def _commands(
+    action: argparse.Action, words: Mapping[str, tuple[str, ...]], path: tuple[str, ...]
+) -> Iterator[Command]:
     helps = {choice.dest: choice.help or "" for choice in vars(action)["_choices_actions"]}
     parsers: Any = action.choices
     # A parser that is there under several names has aliases; the first one is the command's name.
     names = {id(parser): name for name, parser in reversed(parsers.items())}
     for name, parser in parsers.items():
         if names[id(parser)] == name and helps.get(name) != argparse.SUPPRESS:
-            yield read_parser(parser, (*path, name), _first_line(helps.get(name, "")))
+            yield read_parser(parser, words, (*path, name), _first_line(helps.get(name, "")))
 
 
 def _has_commands(action: argparse.Action) -> bool:
@@ -84,20 +94,20 @@ def _has_commands(action: argparse.Action) -> bool:
     return isinstance(choices, dict) and all(isinstance(one, argparse.ArgumentParser) for one in choices.values())
 
 
-def _option(action: argparse.Action) -> Option:
+def _option(action: argparse.Action, words: Mapping[str, tuple[str, ...]]) -> Option:
     return Option(
         flags=tuple(action.option_strings),
         help=_first_line(action.help or ""),
-        value=None if action.nargs == 0 else _value(action),
+        value=None if action.nargs == 0 else _value(action, words),
         repeatable=type(action).__name__ in ("_AppendAction", "_CountAction", "_ExtendAction"),
     )
 
 
-def _value(action: argparse.Action) -> Value:
+def _value(action: argparse.Action, words: Mapping[str, tuple[str, ...]]) -> Value:
     metavar = action.metavar if isinstance(action.metavar, str) else None
     return Value(
         name=(metavar or action.dest).lower(),
-        words=tuple(map(str, action.choices or ())),
+        words=tuple(map(str, action.choices or words.get(action.dest, ()))),
         files=metavar in FILE_NAMES,
         directories=metavar in DIRECTORY_NAMES,
         repeated=action.nargs in ("*", "+", argparse.REMAINDER),
