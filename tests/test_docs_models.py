@@ -2,10 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import get_args
+
+import msgspec
 
 from marvin_agent.llm.catalog import Catalog
 from marvin_agent.llm.custom import load_custom
 from marvin_agent.llm.providers import VARIABLES
+from marvin_agent.llm.wire.completions_compat import Compat
 
 PAGE = (Path(__file__).parent.parent / "docs" / "models.md").read_text()
 
@@ -23,6 +27,19 @@ def test_the_example_of_models_json_is_valid_and_gives_its_models(tmp_path: Path
 def test_the_table_of_variables_is_the_one_in_use() -> None:
     rows = re.findall(r"^\| `(\w+)` \| ((?:`[A-Z_]+`(?:, )?)+) \|$", PAGE, re.MULTILINE)
     assert {name: tuple(re.findall(r"[A-Z_]+", variables)) for name, variables in rows} == VARIABLES
+
+
+def test_the_table_of_compat_has_every_key_and_what_holds_without_it() -> None:
+    table = PAGE.partition("| key of `compat` |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| `")]
+    keys = {key: text for names, text in rows for key in re.findall(r"`(\w+)`", names)}
+    fields = {field.encode_name: field for field in msgspec.structs.fields(Compat)}
+    assert keys.keys() == fields.keys() | {"thinkingLevelMap", "adaptiveThinking"}
+    for key, field in fields.items():
+        if isinstance(field.default, bool):
+            assert f"`{str(field.default).lower()}` unless said otherwise" in keys[key]
+        else:
+            assert re.findall(r"`([\w-]+)`", keys[key]) == list(get_args(field.type))
 
 
 def test_the_names_in_the_first_table_are_found() -> None:

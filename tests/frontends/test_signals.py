@@ -1,5 +1,6 @@
 """Ctrl-C, SIGTERM, SIGHUP and a reader that leaves: what is printed, what is kept, and the exit code."""
 
+import json
 import os
 import signal
 import subprocess
@@ -99,6 +100,20 @@ def test_an_interrupted_answer_on_a_pipe_is_printed_as_far_as_it_came(marvin: Ma
         out, _ = process.communicate(timeout=20)
     assert process.returncode == 130
     assert out.startswith(b"one")
+
+
+def test_ctrl_c_while_the_prompt_is_read_is_told_in_the_form_that_was_asked_for(marvin: Marvin) -> None:
+    for words in (["-p"], ["--headless"]):
+        with marvin.start(*words, stdin=subprocess.PIPE) as process:
+            assert process.stdin
+            process.stdin.write(b"more than a pipe holds\n" * 50_000)  # so that it reads by now
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+        assert process.returncode == 130
+        if words == ["-p"]:
+            assert (out, err) == (b"", b"marvin: Interrupted\n")
+        else:
+            assert json.loads(out)["error"] == "Interrupted"
 
 
 def test_a_signal_kills_the_tool_that_runs(marvin: Marvin) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from marvin_agent import __version__
-from marvin_agent.errors import MarvinError, UsageError
+from marvin_agent.errors import Aborted, MarvinError, UsageError
 
 NOT_WRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 COMMANDS = {
@@ -179,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MarvinError as error:
         return _tell(error, words)
     except KeyboardInterrupt:
-        return 130
+        return _tell(Aborted(), words)
     except BrokenPipeError:
         # Whoever read our output has left; there is nobody to tell. The interpreter flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
