@@ -67,15 +67,18 @@ def write_json(path: str, value: object, mode: int = 0o600) -> None:
     directory = os.path.dirname(path)
     make_private_directory(directory)
     temporary = os.path.join(directory, f".{os.path.basename(path)}.{os.getpid()}.{os.urandom(4).hex()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        with open(descriptor, "wb") as file:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
+    except BaseException as error:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+        if isinstance(error, OSError):
+            # A failed write does not say of which file it is, and nobody knows the temporary one.
+            raise OSError(error.errno, error.strerror, path) from error
         raise
     _sync_directory(directory)
 

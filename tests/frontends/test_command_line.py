@@ -10,7 +10,15 @@ import pytest
 
 from marvin_agent.errors import UsageError
 from marvin_agent.frontends.cli import COMMANDS, parse, split_command, wanted_output, whole_parser
-from program import Marvin
+from program import PROGRAM, Marvin
+
+LIMITED = """
+import os, resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Runs a program that cannot write any file."""
 
 
 @pytest.fixture
@@ -113,6 +121,24 @@ def test_files_that_cannot_be_opened_are_errors_without_a_traceback(marvin: Marv
     done = marvin.run("--headless", "--config-dir", __file__, "--provider", "openai", "hi")
     assert done.code == 1
     assert "Not a directory" in done.json["error"]
+
+
+@pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        (["login", "openai"], "auth.json"),
+        (["hooks", "new", "mine", "--event", "app.start"], "hooks/mine.py"),
+        (["trust", "--yes"], "trust.json"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_named(marvin: Marvin, words: list[str], file: str) -> None:
+    (marvin.work / ".marvin" / "hooks").mkdir(parents=True)
+    (marvin.work / ".marvin" / "hooks" / "a.py").write_text("def setup(marvin): ...")
+    limited = [sys.executable, "-c", LIMITED, *PROGRAM, *words]
+    done = subprocess.run(limited, input=b"key", env=marvin.env, cwd=marvin.work, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.decode() == f"marvin: {marvin.config_dir / file}: File too large\n"
+    assert not (marvin.config_dir / file).exists()
 
 
 def test_a_configuration_directory_that_cannot_be_written_to_will_do(marvin: Marvin) -> None:

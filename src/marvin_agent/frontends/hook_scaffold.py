@@ -29,6 +29,10 @@ def write_hook(directory: str, name: str, event: str) -> tuple[str, str]:
                 file.write(text)
         except FileExistsError:
             raise UsageError(f"{path} is there already", hint="Choose another name, or remove it.") from None
+        except OSError as error:
+            if os.path.exists(path):
+                os.unlink(path)  # a part of it is no hook
+            raise OSError(error.errno, error.strerror, path) from error
     return hook, test
 
 
