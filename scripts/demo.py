@@ -7,6 +7,7 @@ goes to the embedded model, live. What is scripted and what is not is said on th
 import importlib.util
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -47,13 +48,15 @@ def setup(marvin):
         if "rm -rf" in event.input["command"]:
             return {"block": True, "reason": "nothing is deleted in the demo"}
 '''
-TESTS = f"{sys.executable} -m unittest 2>&1"
+TESTS = f"{shlex.quote(sys.executable)} -m unittest 2>&1"
+# What a reply has to `match` is what the tools really said: the script cannot claim what did not happen.
 REPLIES = [
     {
         "text": "I will run the tests first.",
         "toolCalls": [{"name": "bash", "arguments": {"command": TESTS}}],
     },
     {
+        "match": "FAILED",
         "text": "Both tests fail in `total`. I will look at it.",
         "toolCalls": [
             {"name": "read", "arguments": {"path": "shop.py"}},
@@ -61,6 +64,7 @@ REPLIES = [
         ],
     },
     {
+        "match": "return sum",
         "text": "The sum is multiplied by the discount instead of being reduced by it.",
         "toolCalls": [
             {
@@ -74,13 +78,17 @@ REPLIES = [
         ],
     },
     {
-        "text": "Now the tests again, and away with the caches.",
+        "match": "shop.py",
+        "text": "Away with the caches, and the tests again.",
         "toolCalls": [
-            {"name": "bash", "arguments": {"command": TESTS}},
             {"name": "bash", "arguments": {"command": "rm -rf __pycache__"}},
+            {"name": "bash", "arguments": {"command": TESTS}},
         ],
     },
-    {"text": "Mended: `total` now takes the discount off the sum, and both tests pass. The caches stayed."},
+    {
+        "match": "OK",
+        "text": "Mended: `total` now takes the discount off the sum, and both tests pass. The caches stayed.",
+    },
 ]
 QUESTION = "In one short sentence: what is a unit test?"
 
