@@ -150,7 +150,8 @@ async def test_an_engine_that_fails_is_told_and_not_tried_again(data_dir: str, c
 async def test_without_weights_it_says_how_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(ModelNotFoundError) as caught:
         await ask(LocalTransport(str(tmp_path)))
-    assert "marvin local install" in caught.value.show()
+    assert "`marvin local install` (94 MB)" in caught.value.show()
+    assert ("marvin-agent[local]" in caught.value.show()) == (find_spec("xllamacpp") is None)
 
 
 async def test_weights_that_are_not_whole_are_none(data_dir: str) -> None:

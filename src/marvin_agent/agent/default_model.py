@@ -1,13 +1,12 @@
 """The embedded model, and which model is taken when nobody names one."""
 
-import importlib.util
 from collections.abc import Sequence
 
 from marvin_agent.errors import ConfigError, NoModelError
 from marvin_agent.llm.auth.keys import needs_key
 from marvin_agent.llm.catalog import Catalog
 from marvin_agent.llm.custom import CustomProviders
-from marvin_agent.llm.offline.weights import INSTALL_ENGINE, INSTALL_WEIGHTS, installed
+from marvin_agent.llm.offline.weights import lacking
 from marvin_agent.llm.providers import VARIABLES
 from marvin_agent.llm.values import Model
 
@@ -51,7 +50,7 @@ def default_model(catalog: Catalog, custom: CustomProviders, having: Sequence[st
     order = [*ready, *(name for name in VARIABLES if name in having), *own]
     if order:
         return default_of(order[0], catalog, custom)
-    if not (missing := missing_of_embedded(data_dir)):
+    if not (missing := lacking(data_dir)):
         return LOCAL
     raise NoModelError(
         "no model is named, and no key was found to choose one by",
@@ -71,9 +70,3 @@ def default_of(provider: str, catalog: Catalog, custom: CustomProviders) -> Mode
     if models := catalog.models(name):
         return models[0]
     raise ConfigError(f"the provider {name} has no models", hint="Name one: `--model`, or `models` in models.json.")
-
-
-def missing_of_embedded(data_dir: str) -> tuple[str, ...]:
-    """The commands that install what the embedded model lacks; none when it works."""
-    engine = () if importlib.util.find_spec("xllamacpp") else (INSTALL_ENGINE,)
-    return engine if installed(data_dir) else (*engine, INSTALL_WEIGHTS)

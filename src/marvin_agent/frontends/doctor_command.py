@@ -13,7 +13,7 @@ from typing import Literal, TextIO
 from urllib.parse import urlsplit
 
 from marvin_agent import __version__
-from marvin_agent.agent.default_model import LOCAL, default_model, default_of, missing_of_embedded
+from marvin_agent.agent.default_model import LOCAL, default_model, default_of
 from marvin_agent.config import Config
 from marvin_agent.errors import ConfigError, MarvinError, NetworkError, NoModelError
 from marvin_agent.frontends.hook_sources import configuration
@@ -21,6 +21,7 @@ from marvin_agent.frontends.model_sources import ModelSources, open_sources
 from marvin_agent.frontends.table import printable
 from marvin_agent.frontends.web import get
 from marvin_agent.llm.auth.keys import key_source, missing_secret
+from marvin_agent.llm.offline.weights import lacking
 from marvin_agent.llm.values import Model
 from marvin_agent.messages import Value
 from marvin_agent.places import Places
@@ -134,7 +135,7 @@ def check_model(
     except MarvinError as error:
         return None, Finding(level="broken", subject="model", text=error.message, advice=error.hint or "")
     if model.api == "local":
-        return None, check_embedded(missing_of_embedded(data_dir))
+        return None, check_embedded(lacking(data_dir))
     script = model.compat.get("script")
     if script is not None:
         if not os.path.isfile(script):

