@@ -149,6 +149,25 @@ def test_an_id_with_a_slash_is_found_where_its_first_word_is_a_provider_without_
     assert catalog.find("openai/gpt-oss", provider="host").ref == "host/openai/gpt-oss"
 
 
+@pytest.mark.parametrize(
+    ("text", "having", "found"),
+    [
+        ("claude-opus-4-5", [], "anthropic/claude-opus-4-5"),
+        ("claude-opus-4-5", ["openrouter"], "openrouter/anthropic/claude-opus-4.5"),
+        ("claude-opus-4-5", ["openrouter", "anthropic"], "anthropic/claude-opus-4-5"),
+        ("gpt-5", ["vercel"], "vercel/openai/gpt-5"),
+        ("gpt-5", ["groq"], "openai/gpt-5"),
+        ("anthropic/claude-opus-4.5", [], "anthropic/claude-opus-4-5"),
+        ("anthropic/claude-opus-4.5", ["anthropic", "openrouter"], "anthropic/claude-opus-4-5"),
+        ("anthropic/claude-opus-4.5", ["openrouter"], "openrouter/anthropic/claude-opus-4.5"),
+        ("openai/gpt-oss-120b", ["groq"], "groq/openai/gpt-oss-120b"),
+        ("deepseek/deepseek-r1", ["anthropic"], "openrouter/deepseek/deepseek-r1"),
+    ],
+)
+def test_the_maker_or_the_router_is_meant_by_who_has_a_key(text: str, having: list[str], found: str) -> None:
+    assert Catalog.load().find(text, prefer=having).ref == found
+
+
 def test_of_several_providers_the_preferred_one_is_taken_then_the_first(tmp_path: Any) -> None:
     catalog = Catalog.load(small(tmp_path, {"one": ["same"], "two": ["same"], "three": ["same"]}))
     assert catalog.find("same").provider == "one"

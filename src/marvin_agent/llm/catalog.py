@@ -18,6 +18,8 @@ from marvin_agent.llm.values import Api, Model, Price
 from marvin_agent.messages import Value
 
 FORMAT_VERSION = 1
+_SAME = 3
+"""What `matches` says of names that differ by their punctuation alone."""
 DATA_FILE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "models.json")
 
 
@@ -125,9 +127,9 @@ class Catalog:
         """The model that a user means by `id`, `provider/id` or a part of a name.
 
         Of several providers that have it, the first in `prefer` is taken (whoever calls puts those with a key there),
-        then the first of the catalogue. A part of a name means the newest model of the family that it names; when it
-        names several families, that is a ModelNotFoundError, as is a part of nothing. An id that is not known is
-        taken as it is when its provider is named.
+        be it a router that has its maker's model, then the first of the catalogue. A part of a name means the newest
+        model of the family that it names; when it names several families, that is a ModelNotFoundError, as is a part
+        of nothing. An id that is not known is taken as it is when its provider is named.
         """
         text = text.strip()
         named, identifier = (self.known_provider(provider), text) if provider else (None, text)
@@ -135,14 +137,16 @@ class Catalog:
         if slash and rest and (owner := self.provider_name(prefix)) and named in (None, owner):
             if rest in self._ids(owner):
                 return self._model(owner, rest)
-            if named is None and (host := self._having(text, prefer)):
-                return self._model(host, text)
+            if named is None and (found := self._having(text, prefer)):
+                # A router's id. Whoever has no key for the router means the maker, if it has such a model.
+                routed = found.provider in prefer and owner not in prefer
+                return (None if routed else self._named_by(rest, owner, strict=False)) or found
             if text not in self._ids(owner):
                 named, identifier = owner, rest
         if named is not None:
             return self._find_in(named, identifier)
-        if host := self._having(text, prefer):
-            return self._model(host, text)
+        if found := self._having(text, prefer):
+            return found if found.provider in prefer else self._routed(text, prefer) or found
         for name in self._order(prefer):
             if found := self._named_by(text, name):
                 return found
@@ -159,8 +163,11 @@ class Catalog:
             return found
         return self._assumed(provider, identifier)
 
-    def _named_by(self, text: str, provider: str) -> Model | None:
-        """The newest model of the one family whose names have this part; None when no name has it."""
+    def _named_by(self, text: str, provider: str, *, strict: bool = True) -> Model | None:
+        """The newest model of the one family whose names have this part; None when no name has it.
+
+        When several families have it, that is a ModelNotFoundError, or None unless `strict`.
+        """
         if not text:
             return None
         ranks = {key: matches(text, (key, self._display_name(provider, key))) for key in self._ids(provider)}
@@ -172,6 +179,8 @@ class Catalog:
         # `gpt` also means `gpt-mini` and the like; the family that all the others only add to is the one.
         plain = min(families, key=lambda words: (len(words), sorted(words)))
         if any(not plain <= other for other in families):
+            if not strict:
+                return None
             names = ", ".join(f"{provider}/{key}" for key in found[:8])
             more = f" and {len(found) - 8} more" if len(found) > 8 else ""
             raise ModelNotFoundError(
@@ -212,8 +221,17 @@ class Catalog:
         known = (self.provider_name(name) for name in prefer)
         return tuple(dict.fromkeys([*(name for name in known if name), *self.providers()]))
 
-    def _having(self, identifier: str, prefer: Sequence[str]) -> str | None:
-        return next((name for name in self._order(prefer) if identifier in self._ids(name)), None)
+    def _having(self, identifier: str, prefer: Sequence[str]) -> Model | None:
+        host = next((name for name in self._order(prefer) if identifier in self._ids(name)), None)
+        return self._model(host, identifier) if host else None
+
+    def _routed(self, identifier: str, prefer: Sequence[str]) -> Model | None:
+        """The same model at a preferred router: there the maker's name stands before the id, often with dots in it."""
+        for name in map(self.provider_name, prefer):
+            for key in self._ids(name) if name else ():
+                if name and "/" in key and matches(identifier, (key.rpartition("/")[2],)) == _SAME:
+                    return self._model(name, key)
+        return None
 
     def _ids(self, provider: str) -> Iterable[str]:
         entry = self._entry(provider)
