@@ -80,14 +80,13 @@ EVERY_KEY: dict[str, Any] = {
         "settings": {"a": {"deep": {"x": 1}}},
         "isolate": ["c"],
         "env": {"a": ["PATH"]},
-        "commands": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "x"}]}]},
     },
     "hookTimeout": 3,
     "permissions": {"mode": "plan", "allow": ["read"], "ask": ["bash"], "deny": ["bash(rm *)"]},
     "sessions": {"enabled": False, "dir": "/s"},
     "retry": {"maxAttempts": 1, "baseDelayMs": 2, "maxDelayMs": 3},
     "http": {"connectTimeoutMs": 4, "idleTimeoutMs": 5},
-    "compaction": {"enabled": False, "reserveTokens": 0, "keepRecentTokens": 1},
+    "compaction": {"keepRecentTokens": 1},
     "keybindings": {"quit": "ctrl+q", "tools": ["f2", "ctrl+o"]},
     "bash": {"scrubEnv": True},
 }
@@ -113,7 +112,6 @@ def test_every_key_is_read(home: Home) -> None:
         settings={"a": {"deep": {"x": 1}}},
         isolate=("c",),
         env={"a": ("PATH",)},
-        commands={"PreToolUse": ({"matcher": "Bash", "hooks": [{"type": "command", "command": "x"}]},)},
     )
     assert config.permissions == settings.PermissionSettings(
         mode="plan", allow=("read",), ask=("bash",), deny=("bash(rm *)",)
@@ -121,7 +119,7 @@ def test_every_key_is_read(home: Home) -> None:
     assert config.sessions == settings.SessionSettings(enabled=False, dir="/s")
     assert config.retry == settings.RetrySettings(max_attempts=1, base_delay_ms=2, max_delay_ms=3)
     assert config.http == settings.HttpSettings(connect_timeout_ms=4, idle_timeout_ms=5)
-    assert config.compaction == settings.CompactionSettings(enabled=False, reserve_tokens=0, keep_recent_tokens=1)
+    assert config.compaction == settings.CompactionSettings(keep_recent_tokens=1)
     assert config.keybindings == {"quit": "ctrl+q", "tools": ("f2", "ctrl+o")}
     assert config.bash == settings.BashSettings(scrub_env=True)
     assert set(EVERY_KEY) == {"$schema", *Config.__struct_encode_fields__} - {"layers", "notices"}
@@ -173,17 +171,14 @@ def test_an_editor_is_replaced_as_a_whole(home: Home) -> None:
 
 
 def test_rules_of_several_places_are_joined_so_that_none_takes_another_away(home: Home) -> None:
-    write(
-        home.file, {"permissions": {"deny": ["bash(rm *)"]}, "hooks": {"required": ["a"], "commands": {"Stop": [{}]}}}
-    )
+    write(home.file, {"permissions": {"deny": ["bash(rm *)"]}, "hooks": {"required": ["a"]}})
     write(
         home.project_file,
-        {"permissions": {"deny": ["read(.env)"]}, "hooks": {"required": [], "commands": {"Stop": [{"x": 1}]}}},
+        {"permissions": {"deny": ["read(.env)"]}, "hooks": {"required": []}},
     )
     config = home.load(trusted=True)
     assert config.permissions.deny == ("bash(rm *)", "read(.env)")
     assert config.hooks.required == ("a",)
-    assert config.hooks.commands == {"Stop": ({}, {"x": 1})}
     assert config.origin("permissions.deny") == f"{home.file}:3, {home.project_file}:3"
 
 
@@ -335,7 +330,7 @@ def test_every_problem_of_every_file_is_shown_at_once_with_line_and_key(home: Ho
         ({"retry": {"zzz": 5}}, "Known here: maxAttempts, baseDelayMs, maxDelayMs."),
         ({"retry": {"maxAttempts": "3"}}, "from 1 to 100, but is a string\nWrite 3 without quotes."),
         ({"bash": {"scrubEnv": "true"}}, "bash.scrubEnv must be true or false, but is a string\nWrite true without"),
-        ({"compaction": {"reserveTokens": -1}}, "a whole number, 0 or more, but is -1"),
+        ({"compaction": {"keepRecentTokens": -1}}, "a whole number, 0 or more, but is -1"),
         ({"editor": {"args": []}}, "editor needs the key command"),
         ({"editor": {"command": "x", "arg": []}}, "unknown key editor.arg\nDid you mean editor.args?"),
         ({"editor": 5}, "must be a string that is not empty, a list, an object or null, but is 5"),
@@ -344,7 +339,7 @@ def test_every_problem_of_every_file_is_shown_at_once_with_line_and_key(home: Ho
         ({"keybindings": {"quit": 1}}, "keybindings.quit must be"),
         ({"hooks": {"settings": {"a": 1}}}, "hooks.settings.a must be an object, but is 1"),
         ({"hooks": {"env": {"a": "PATH"}}}, "hooks.env.a must be a list"),
-        ({"hooks": {"commands": {"Stop": [1]}}}, "hooks.commands.Stop[0] must be an object"),
+        ({"model": ", "}, "model names none: ', '"),
         ({"thinking": ""}, "thinking must be one of"),
         ({"thinking": "low,,loud"}, "but is 'loud'"),
         ({"model": ""}, "model must be a string that is not empty, but is empty"),

@@ -51,7 +51,9 @@ def test_the_schema_is_one() -> None:
         ({"hooks": {"timeoutMs": "5"}}, False),
         ({"permissions": {"mode": "always"}}, False),
         ({"retry": {"maxAttempts": True}}, False),
-        ({"compaction": {"reserveTokens": -1}}, False),
+        ({"compaction": {"keepRecentTokens": -1}}, False),
+        ({"model": "a,b"}, True),
+        ({"model": " ,"}, False),
         ({"hooks": {"env": {"a": [""]}}}, False),
     ],
 )

@@ -22,7 +22,7 @@ HARMLESS_KEYS = frozenset({"$schema", "model", "provider", "theme", "thinking", 
 
 # Sections are merged key by key: a project that sets one limit keeps the others.
 _MERGED = {
-    *("hooks", "hooks.settings", "hooks.env", "hooks.commands", "permissions", "sessions", "retry", "http"),
+    *("hooks", "hooks.settings", "hooks.env", "permissions", "sessions", "retry", "http"),
     *("compaction", "keybindings", "bash", "lsp"),
 }
 # Lists that several places add to: none can take away a rule that another one set.
@@ -213,7 +213,7 @@ def _is_merged(path: JsonPath) -> bool:
 
 
 def _is_joined(path: JsonPath) -> bool:
-    return ".".join(map(str, path)) in _JOINED or (len(path) == 3 and path[:2] == ("hooks", "commands"))
+    return ".".join(map(str, path)) in _JOINED
 
 
 def _decides(values: Any, path: JsonPath) -> bool:

@@ -35,6 +35,9 @@ def config_schema() -> dict[str, Any]:
         {"enum": list(THINKING_LEVELS)},
         {"type": "string", "pattern": rf"^[\s,]*({level})\s*(,[\s,]*({level})\s*)*[\s,]*$"},
     ]
+    for kind in top["properties"]["model"]["anyOf"]:
+        if kind.pop("minLength", None):
+            kind["pattern"] = r"[^\s,]"  # a list that names something
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "config.json of marvin",

@@ -51,8 +51,6 @@ class HookSettings(Section):
     """Ids of Python hooks that run in a process of their own."""
     env: dict[str, Names] = {}
     """For each hook, by id, the names of the environment variables that its process may see."""
-    commands: dict[str, tuple[dict[str, Any], ...]] = {}
-    """Shell command hooks by event, in the format of Claude Code."""
 
 
 class PermissionSettings(Section):
@@ -91,17 +89,13 @@ class HttpSettings(Section):
 
 
 class CompactionSettings(Section):
-    enabled: bool = True
-    """Whether a conversation that grows too long is summarised by itself."""
-    reserve_tokens: Tokens = 16_384
-    """That happens when fewer tokens than this are free."""
     keep_recent_tokens: Tokens = 20_000
-    """How much of its end is kept word for word."""
+    """How much of the end of a conversation `/compact` keeps word for word."""
 
 
 class BashSettings(Section):
     scrub_env: bool = False
-    """Whether variables that look like secrets are hidden from what the bash tool runs."""
+    """Whether the variables that hold providers' keys are hidden from what the bash tool runs."""
 
 
 class EditorCommand(Section):

@@ -92,14 +92,11 @@ def test_notices_go_to_stderr(places: Places, capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("words", [(), ("--json",)])
 def test_secrets_are_masked(places: Places, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
-    settings = {
+    settings: dict[str, dict[str, object]] = {
         "project:key": {"apiKey": "hunter2", "auth": {"token": {"value": "hunter2"}}, "url": "http://a:hunter2@h"}
     }
-    command = {"type": "command", "command": "curl -H 'Authorization: Bearer hunter2'"}
-    write(
-        places,
-        {"hooks": {"settings": settings | {"x": {"colour": "red"}}, "commands": {"Stop": [{"hooks": [command]}]}}},
-    )
+    settings["x"] = {"colour": "red", "command": "curl -H 'Authorization: Bearer hunter2'"}
+    write(places, {"hooks": {"settings": settings}})
     config(places, *words)
     out = capsys.readouterr().out
     assert "hunter2" not in out
