@@ -146,6 +146,11 @@ def test_a_configuration_directory_that_cannot_be_written_to_will_do(marvin: Mar
     assert "OPENAI_API_KEY" in done.json["error"]
 
 
+def test_the_exit_code_holds_where_nothing_can_be_said(marvin: Marvin) -> None:
+    with open("/dev/full", "wb") as full, marvin.start("--nonsense", stderr=full) as process:
+        assert process.wait(timeout=20) == 2
+
+
 def test_an_unprintable_word_does_no_harm(marvin: Marvin) -> None:
     done = marvin.run("-p", "--\x1b[2J", "hi")
     assert done.code == 2

@@ -216,7 +216,10 @@ def _tell(error: MarvinError, words: list[str]) -> int:
     output = wanted_output(words)
     if output == "text":
         text = _load("marvin_agent.text").printable(error.show())
-        print(f"marvin: {text}", file=sys.stderr)
+        try:
+            print(f"marvin: {text}", file=sys.stderr, flush=True)
+        except OSError:
+            pass  # nobody can be told; the exit code still says it
     else:
         _load(f"{_FRONTENDS}.report").Report(output).failed(error)
     return error.exit_code
