@@ -86,9 +86,7 @@ class Providers:
         """The model of exactly this name, when there is one."""
         if brought := self._brought.get(f"{provider}/{identifier}"):
             return brought[0]
-        if self.catalog.provider_name(provider) != provider:
-            return None
-        return next((model for model in self.catalog.models(provider) if model.id == identifier), None)
+        return self.catalog.get(provider, identifier)
 
     def offers(self, provider: str) -> bool:
         """Whether there is a provider of this name."""

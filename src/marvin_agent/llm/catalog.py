@@ -123,6 +123,10 @@ class Catalog:
         names = self.providers() if provider is None else (self.known_provider(provider),)
         return tuple(self._model(name, identifier) for name in names for identifier in sorted(self._ids(name)))
 
+    def get(self, provider: str, identifier: str) -> Model | None:
+        """The model of exactly this name; None when there is none."""
+        return self._model(provider, identifier) if identifier in self._ids(provider) else None
+
     def find(self, text: str, provider: str | None = None, prefer: Sequence[str] = ()) -> Model:
         """The model that a user means by `id`, `provider/id` or a part of a name.
 
