@@ -1,6 +1,5 @@
 """`marvin hooks` and `marvin validate`, in the installed program."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +89,89 @@ def test_a_project_that_only_configures_is_told_once(marvin: Marvin) -> None:
     assert marvin.run("hooks", "check", str(marvin.config_dir / "hooks" / "gate.py")).code == 0
 
 
+MISTAKES = """
+import subprocess
+subprocess.run(["echo", "printed by a child"])
+print("printed")
+
+def setup(marvin):
+    marvin.on("turn.strat", print)
+    marvin.on("turn.end", lambda event, ctx: None, on_error="closed")
+
+    @marvin.on("turn.end")
+    async def one(event): ...
+
+    @marvin.command("quit")
+    async def leave(args, ctx): ...
+
+    @marvin.tool
+    def read_it(path): ...
+
+    marvin.background(fails())
+
+async def fails():
+    raise ValueError("in the background")
+"""
+
+
+def test_check_goes_on_after_a_mistake_and_tells_each_with_its_line(marvin: Marvin, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text(MISTAKES)
+    done = marvin.run("hooks", "check", str(bad))
+    assert done.code == 1
+    found = [line for line in done.stderr.splitlines() if line.startswith(f"{bad}:")]
+    assert [line.removeprefix(f"{bad}:")[:40] for line in found] == [
+        "7: unknown event 'turn.strat'; did you m",
+        "8: turn.end only observes: there is noth",
+        "10: a handler is a function of (event, c",
+        "13: /quit is marvin's own command; give ",
+        "16: setup.<locals>.read_it: the paramete",
+        "22: ValueError: in the background",
+    ]
+    assert done.stdout == "1 hook checked, 1 with problems.\n"
+
+
+def test_check_names_the_file_of_a_package_that_is_wrong(marvin: Marvin, tmp_path: Path) -> None:
+    (tmp_path / "pack" / "sub").mkdir(parents=True)
+    (tmp_path / "pack" / "__init__.py").write_text("from .sub import deep\ndef setup(marvin): ...\n")
+    (tmp_path / "pack" / "sub" / "deep.py").write_text("x = 1\ny = (\n")
+    done = marvin.run("hooks", "check", str(tmp_path / "pack"))
+    assert done.code == 1
+    assert done.stderr.startswith(f"{tmp_path / 'pack' / 'sub' / 'deep.py'}:2: SyntaxError")
+
+
+def test_check_sends_the_hook_nothing(marvin: Marvin, tmp_path: Path) -> None:
+    (tmp_path / "acts.py").write_text(
+        "def setup(marvin):\n"
+        "    for name in ('app.start', 'session.start', 'session.shutdown'):\n"
+        f"        marvin.on(name, lambda event, ctx: open({str(tmp_path / 'ran')!r}, 'w'))\n"
+    )
+    assert marvin.run("hooks", "check", str(tmp_path / "acts.py")).code == 0
+    assert not (tmp_path / "ran").exists()
+
+
+def test_check_runs_nothing_of_an_untrusted_project_even_by_its_path(marvin: Marvin, tmp_path: Path) -> None:
+    hooks = marvin.work / ".marvin" / "hooks"
+    hooks.mkdir(parents=True)
+    (hooks / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\ndef setup(marvin): ...\n")
+    (tmp_path / "link.py").symlink_to(hooks / "evil.py")
+    for named in (hooks / "evil.py", hooks, tmp_path / "link.py"):
+        done = marvin.run("hooks", "check", str(named), cwd=tmp_path)
+        assert done.code == 1
+        assert "is not trusted" in done.stderr
+        assert not (tmp_path / "ran").exists()
+    assert marvin.run("trust", "--yes").code == 0
+    assert marvin.run("hooks", "check", str(hooks / "evil.py"), cwd=tmp_path).code == 0
+
+
+def test_check_tells_what_the_configuration_names_and_is_not_there(marvin: Marvin) -> None:
+    marvin.configure(hooks={"paths": ["nowhere.py"], "required": ["global:gone"]})
+    done = marvin.run("validate")
+    assert done.code == 1
+    assert "nowhere.py" in done.stderr
+    assert "hooks.required names global:gone" in done.stderr
+
+
 def test_check_runs_in_a_clean_environment_and_an_empty_directory(marvin: Marvin, tmp_path: Path) -> None:
     nosy = tmp_path / "nosy.py"
     nosy.write_text(
@@ -128,53 +210,37 @@ def test_the_written_hook_checks_and_its_test_passes(marvin: Marvin, tmp_path: P
     assert "is there already" in again.stderr
 
 
-def test_run_sends_one_event_through_one_hook(marvin: Marvin) -> None:
-    file = str(marvin.config_dir / "hooks" / "gate.py")
-    payload = json.dumps({"toolName": "bash", "input": {"command": "rm -rf /"}})
-    done = marvin.run("hooks", "run", file, "--event", "tool.execute.before", "--input", payload)
-    assert done.stdout.startswith("blocked: refused by the user\n")
-    payload = json.dumps({"tool_name": "bash", "input": {"command": "ls"}})
-    done = marvin.run("hooks", "run", file, "--event", "tool_call", "--input", payload, "--json")
-    assert done.json["changes"] == [{"field": "input", "before": {"command": "ls"}, "after": {"command": "ls --safe"}}]
-    wrong = marvin.run("hooks", "run", file, "--event", "tool_call", "--input", '{"tool": "bash"}')
-    assert wrong.code == 2
-    assert "unknown key 'tool'" in wrong.stderr
-
-
 def test_disable_and_enable_by_id(marvin: Marvin) -> None:
+    def state() -> str:
+        rows: list[dict[str, str]] = marvin.run("hooks", "list", "--json").json
+        return next(row["state"] for row in rows if row["id"] == "global:gate")
+
     assert marvin.run("hooks", "disable", "global:gate").code == 0
-    (row,) = marvin.run("hooks", "list", "--json").json
-    assert row["state"] == "disabled"
+    assert state() == "disabled"
     assert marvin.run("hooks", "enable", "global:gate").code == 0
-    (row,) = marvin.run("hooks", "list", "--json").json
-    assert row["state"] == "loaded"
-    assert marvin.run("hooks", "disable", "global:nope").code == 2
+    assert state() == "loaded"
+    wrong = marvin.run("hooks", "disable", "gate")
+    assert wrong.code == 2
+    assert "Did you mean global:gate?" in wrong.stderr
 
 
-def test_why_tells_the_last_session_as_a_story_and_trace_draws_a_waterfall(marvin: Marvin) -> None:
-    calls = [{"name": "bash", "arguments": {"command": text}} for text in ("rm -rf build", "true")]
-    marvin.script({"toolCalls": calls}, {"text": "done"})
-    done = marvin.run("-p", "--auto", "--trace-hooks", "trace.jsonl", "go")
-    assert done.code == 0
-    story = marvin.run("hooks", "why").stdout
-    assert 'bash "rm -rf build" was blocked by global:gate line 3: refused by the user' in story
-    assert 'bash "true --safe" was changed by global:gate line 3: input {"command": "true"} ->' in story
-    entries = [json.loads(line) for line in (marvin.work / "trace.jsonl").read_text().splitlines()]
-    assert {"time", "event", "hook", "handler", "ms", "outcome", "diff", "error"} <= entries[0].keys()
-    assert [entry["outcome"] for entry in entries if entry["hook"] == "global:gate"] == ["blocked", "changed"]
-    waterfall = marvin.run("hooks", "trace", "trace.jsonl").stdout
-    assert "global:gate" in waterfall.splitlines()[-1]
-    assert (marvin.work / "trace.jsonl").stat().st_mode & 0o777 == 0o600
+def test_two_hooks_of_one_name_have_the_ids_that_a_run_gives_them(marvin: Marvin, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "same.py").write_text("def setup(marvin):\n    marvin.log.warning(marvin.id)\n")
+    marvin.configure(hooks={"paths": [str(tmp_path / "one"), str(tmp_path / "two")]})
+    listed = {row["id"]: row["path"] for row in marvin.run("hooks", "list", "--json").json}
+    assert listed["config:same"] == str(tmp_path / "one" / "same.py")
+    assert listed["config:same-2"] == str(tmp_path / "two" / "same.py")
+    assert marvin.run("hooks", "disable", "config:same-2").code == 0
+    why = {row["id"]: row["why"] for row in marvin.run("hooks", "list", "--json").json}
+    assert (why["config:same"], why["config:same-2"]) == ("", "hooks.disabled names it")
 
 
-def test_secrets_are_masked_in_the_trace(marvin: Marvin) -> None:
-    (marvin.config_dir / "hooks" / "auth.py").write_text(
-        "def setup(marvin):\n    @marvin.on('auth.get')\n    async def key(event, ctx):\n"
-        "        event.output.api_key = 'very-secret-value'\n"
-    )
-    marvin.run("-p", "--trace-hooks", "trace.jsonl", "go")
-    text = (marvin.work / "trace.jsonl").read_text()
-    assert "auth.get" in text
-    assert "very-secret-value" not in text
-    for path in marvin.config_dir.rglob("*.jsonl"):
-        assert "very-secret-value" not in path.read_text()
+def test_list_has_the_policies_and_what_is_required_and_missing(marvin: Marvin) -> None:
+    marvin.configure(hooks={"required": ["global:gone", "global:gate"]})
+    rows = {row["id"]: row for row in marvin.run("hooks", "list", "--json").json}
+    assert rows["builtin:permissions"]["events"] == ["tool.execute.before"]
+    assert rows["builtin:permissions"]["scope"] == "builtin"
+    assert (rows["global:gone"]["state"], rows["global:gone"]["why"]) == ("missing", "hooks.required names it")
+    assert rows["global:gate"]["required"]

@@ -92,6 +92,22 @@ async def test_a_setup_that_hangs_is_given_up(tmp_path: Path) -> None:
         await e.prompt("go")
 
 
+@pytest.mark.parametrize(
+    "code", ["def setup(marvin):\n    time.sleep(60)\n", "time.sleep(60)\ndef setup(marvin): ...\n"]
+)
+async def test_a_setup_that_blocks_the_loop_is_given_up_and_the_others_are_loaded_on_a_new_one(
+    tmp_path: Path, code: str
+) -> None:
+    (tmp_path / "blocks.py").write_text(f"import time\n{code}")
+    files = [hook(tmp_path / "good.py"), str(tmp_path / "blocks.py")]
+    async with ScriptedEngine(tmp_path, [{"text": "x"}], hook_files=files, hook_timeout=0.1) as e:
+        (problem,) = e.engine.hooks.problems
+        assert (problem.hook, problem.event) == ("flag:blocks", "setup")
+        assert "blocks the hook loop at blocks.py:" in problem.error
+        await e.prompt("go")
+        assert [text for text, _, _ in e.notes] == ["flag:good"]
+
+
 async def test_a_package_imports_its_own_modules_from_the_bytes_that_were_judged(tmp_path: Path) -> None:
     pkg = tmp_path / "pkg"
     hook(pkg / "__init__.py", "helper.WORD")

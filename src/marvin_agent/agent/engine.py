@@ -1,7 +1,6 @@
 """The engine: takes prompts, runs them one after the other, and tells its frontends everything through one channel."""
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator
 
 import msgspec
@@ -61,7 +60,7 @@ class Engine:
             HostSettings(
                 isolate=setup.hook_isolate,
                 env=setup.hook_env,
-                cache_dir=os.path.join(setup.config_dir, "cache"),
+                cache_dir=setup.cache_dir,
                 secret_names=setup.secret_names,
                 setup_timeout=setup.hook_timeout,
             ),
@@ -157,7 +156,7 @@ class Engine:
         await self._drain()
         await self.points.together(h.SessionShutdown, reason=reason)
         self.hooks.close()
-        self._trace.close()
+        self._trace.close(self.session_id)
         self.session.close()
         await self.setup.models.close()
         await asyncio.sleep(0)  # what the hook loop posted last is heard

@@ -22,6 +22,8 @@ class Setup(msgspec.Struct, kw_only=True, frozen=True):
     mode: Mode
     cwd: str
     config_dir: str
+    cache_dir: str
+    """Where the environments of hooks with dependencies are kept."""
     project_root: str
     sessions_dir: str
     session: Session

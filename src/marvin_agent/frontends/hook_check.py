@@ -5,11 +5,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from marvin_agent.hooks.sources import Source
 
 TIME_LIMIT = 60.0
+AT_ONCE = 4
 KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
 
 
@@ -27,12 +30,18 @@ class Checked(NamedTuple):
         return list(dict.fromkeys(handler["event"] for handler in self.handlers))
 
 
-def check(source: Source) -> Checked:
-    """Load a hook and say what is wrong with it, if anything."""
+def check_each(sources: Sequence[Source], cache_dir: str) -> list[Checked]:
+    """Check several, some at once; in their order."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(lambda source: check(source, cache_dir), sources))
+
+
+def check(source: Source, cache_dir: str) -> Checked:
+    """Load a hook and say what is wrong with it, if anything. `cache_dir` keeps the environments of hooks."""
     with tempfile.TemporaryDirectory() as empty:
         env = {name: os.environ[name] for name in KEPT if name in os.environ}
         env |= {"HOME": empty, "MARVIN_CONFIG_DIR": empty}
-        command = [sys.executable, "-m", "marvin_agent.testing.check", os.path.realpath(source.path)]
+        command = [sys.executable, "-m", "marvin_agent.testing.check", os.path.realpath(source.path), cache_dir]
         try:
             done = subprocess.run(command, cwd=empty, env=env, capture_output=True, timeout=TIME_LIMIT, check=False)
         except subprocess.TimeoutExpired:
@@ -51,6 +60,11 @@ def _read(source: Source, done: "subprocess.CompletedProcess[bytes]") -> Checked
 
 
 def _problem(source: Source, problem: dict[str, str]) -> str:
-    line = problem["place"].rpartition(":")[2]
-    where = f"{source.path}:{line}" if line.isdigit() else source.path
-    return f"{where}: {problem['error'].removeprefix(source.path + ': ')}"
+    # The place is from where the hook really is; it is told by the path that the user knows.
+    file, _, line = problem["place"].rpartition(":")
+    path = os.path.join(os.path.dirname(source.path), file) if file else source.path
+    if not os.path.exists(path):
+        path = source.path
+    where = f"{path}:{line}" if line.isdigit() else path
+    real = os.path.join(os.path.dirname(os.path.realpath(source.path)), file or os.path.basename(source.path))
+    return f"{where}: {problem['error'].removeprefix(f'{real}:{line}: ').removeprefix(f'{real}: ')}"

@@ -4,8 +4,8 @@ import os
 
 from marvin_agent.errors import UsageError
 from marvin_agent.hooks.payload import fields_of
-from marvin_agent.hooks.registry import event_names
 from marvin_agent.hooks.spec import SPECS, Spec
+from marvin_agent.testing.payloads import one_event
 
 RULES = {
     "refuse": "the first handler that gives it stops the event",
@@ -20,7 +20,7 @@ def write_hook(directory: str, name: str, event: str) -> tuple[str, str]:
     """Write the hook and its test; the paths. Nothing is overwritten."""
     if not name.isidentifier():
         raise UsageError(f"{name!r} cannot be a file of Python: use letters, digits and _")
-    spec = SPECS[event_names(event)[0]]
+    spec = SPECS[one_event(event)]
     os.makedirs(directory, exist_ok=True)
     hook, test = os.path.join(directory, f"{name}.py"), os.path.join(directory, f"_test_{name}.py")
     for path, text in ((hook, hook_text(name, spec)), (test, test_text(name, spec))):

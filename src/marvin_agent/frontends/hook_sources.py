@@ -3,12 +3,14 @@
 import os
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from marvin_agent.config import HARMLESS_KEYS, Config, load
 from marvin_agent.errors import HookError, UsageError
 from marvin_agent.hooks.packages import packaged_hooks
 from marvin_agent.hooks.sources import Source, hooks_at, hooks_in
 from marvin_agent.hooks.trust import Snapshot, Trust, take_snapshot
-from marvin_agent.places import Places
+from marvin_agent.places import PROJECT_DIRECTORY, Places
 
 Notify = Callable[[str], None]
 
@@ -74,6 +76,19 @@ def gather(config: Config, places: Places, project: Project, flags: Sequence[str
 def only_required(sources: list[Source], required: Sequence[str]) -> list[Source]:
     """With --no-hooks: what the configuration says must be there."""
     return [source for source in sources if f"{source.scope}:{source.stem}" in required]
+
+
+def untrusted_root(path: str, places: Places) -> str | None:
+    """The project whose `.marvin` a file is in, when nobody has trusted it as it is now."""
+    for given in (os.path.abspath(path), os.path.realpath(path)):
+        directory = os.path.dirname(given)
+        while (above := os.path.dirname(directory)) != directory:
+            if os.path.basename(directory) == PROJECT_DIRECTORY:
+                there = msgspec.structs.replace(places, project_root=above)
+                if not Project(there, trust_now=False, notify=lambda text: None).trusted:
+                    return above
+            directory = above
+    return None
 
 
 def _why(trust: Trust, snapshot: Snapshot) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from marvin_agent.errors import UsageError
@@ -16,6 +17,9 @@ WORDS = {
     "ok": "was seen by",
 }
 BAR = 40
+SHOWN = 80
+AROUND = 20
+"""Characters before the place where two values differ."""
 
 
 def read_trace(path: str) -> list[dict[str, Any]]:
@@ -40,15 +44,29 @@ def read_trace(path: str) -> list[dict[str, Any]]:
 
 
 def story(entries: Iterable[dict[str, Any]]) -> list[str]:
-    """A sentence for each decision."""
-    return [printable(_sentence(entry)) for entry in entries if entry["outcome"] != "ok"]
+    """A sentence for each decision, at the time of here; a line for the day when it is another."""
+    lines: list[str] = []
+    day = ""
+    for entry in entries:
+        if entry["outcome"] == "ok":
+            continue
+        when = datetime.fromisoformat(entry["time"]).astimezone()
+        if day and day != f"{when:%Y-%m-%d}":
+            lines.append(f"{when:%Y-%m-%d}")
+        day = f"{when:%Y-%m-%d}"
+        lines.append(printable(f"{when:%H:%M:%S}  {_sentence(entry)}"))
+    return lines
 
 
 def _sentence(entry: dict[str, Any]) -> str:
     what = entry.get("subject") or entry["event"]
     line = entry["handler"].rpartition(":")[2].rstrip(")")
     who = f"{entry['hook']} line {line}" if line.isdigit() else entry["hook"]
-    told = f"{entry['time'][11:19]}  {what} {WORDS.get(entry['outcome'], entry['outcome'])} {who}"
+    given = {each["field"]: each["after"] for each in entry["diff"]}
+    if "decision" in given:
+        why = f": {given['reason']}" if given.get("reason") else ""
+        return f"{what} was decided by {who}: {given['decision']}{why}"
+    told = f"{what} {WORDS.get(entry['outcome'], entry['outcome'])} {who}"
     if entry["outcome"] == "changed":
         changes = "; ".join(_change(each) for each in entry["diff"])
         return f"{told}: {changes}" if changes else f"{told} ({entry['event']})"
@@ -56,26 +74,43 @@ def _sentence(entry: dict[str, Any]) -> str:
 
 
 def _change(each: dict[str, Any]) -> str:
-    return f"{each['field']} {_short(each['before'])} -> {_short(each['after'])}"
+    before, after = (_as_text(each[key]) for key in ("before", "after"))
+    if each["before"] is None:
+        return f"{each['field']} {_cut(after, 0)}"
+    # Of long values only where they differ says anything.
+    same = next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), len(before))
+    return f"{each['field']} {_cut(before, same)} -> {_cut(after, same)}"
 
 
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+def _as_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _cut(text: str, same: int) -> str:
+    """At most SHOWN characters of a text, from a little before the place where it differs."""
+    if len(text) <= SHOWN:
+        return text
+    begin = min(max(0, same - AROUND), len(text) - AROUND)
+    end = begin + SHOWN
+    return f"{'...' if begin else ''}{text[begin:end]}{'...' if end < len(text) else ''}"
 
 
 def waterfall(entries: list[dict[str, Any]]) -> list[str]:
-    """A line per call with a bar for its time, then totals per hook."""
+    """A line per call, with a bar where it was in the time of all and as long as it took, then totals per hook."""
     if not entries:
         return ["The trace is empty."]
-    longest = max(entry["ms"] for entry in entries) or 1.0
+    ends = [datetime.fromisoformat(entry["time"]).timestamp() * 1000 for entry in entries]
+    begins = [end - entry["ms"] for end, entry in zip(ends, entries, strict=True)]
+    first = min(begins)
+    scale = BAR / max(max(ends) - first, 1.0)
     lines = []
-    for entry in entries:
-        bar = "#" * max(1, round(BAR * entry["ms"] / longest))
+    for entry, begin in zip(entries, begins, strict=True):
+        bar = "#" * max(1, round(entry["ms"] * scale))
+        left = min(round((begin - first) * scale), BAR - len(bar))
         mark = "" if entry["outcome"] == "ok" else f"  {entry['outcome']}"
-        lines.append(
-            f"{entry['time'][11:23]} {entry['ms']:9.2f} ms {bar:<{BAR}} {entry['event']} {entry['hook']}{mark}"
-        )
+        drawn = f"|{' ' * left + bar:<{BAR}}|"
+        when, took = f"{(begin - first) / 1000:9.3f} s", f"{entry['ms']:10.2f} ms"
+        lines.append(f"{when} {took} {drawn} {entry['event']} {entry['hook']}{mark}")
     lines += ["", f"{'hook':<32} {'calls':>6} {'total ms':>10} {'p50':>8} {'p95':>8} changed blocked failed"]
     hooks = dict.fromkeys(entry["hook"] for entry in entries)
     for hook in hooks:

@@ -1,27 +1,23 @@
 """Hooks: list, check and write them, send one event through one, switch them on and off, and see what they did."""
 
 import argparse
-import asyncio
-import json
 import os
 import sys
-from typing import Any
+from collections.abc import Sequence
 
-from marvin_agent.config import Config, load
-from marvin_agent.errors import MarvinError, UsageError
-from marvin_agent.frontends.hook_check import Checked, check
+from marvin_agent.errors import UsageError
+from marvin_agent.frontends.hook_check import Checked, check_each
+from marvin_agent.frontends.hook_listing import find_hooks, list_hooks, switch
+from marvin_agent.frontends.hook_run import run_hook
 from marvin_agent.frontends.hook_scaffold import write_hook
-from marvin_agent.frontends.hook_sources import Project, configuration, gather
+from marvin_agent.frontends.hook_sources import configuration, untrusted_root
 from marvin_agent.frontends.hook_story import read_trace, story, waterfall
 from marvin_agent.frontends.session_choice import latest_here, sessions_dir
-from marvin_agent.hooks.forms import to_plain
-from marvin_agent.hooks.sources import Source, each_once, hooks_at, hooks_in
-from marvin_agent.hooks.trace import DECISIONS_FILE, diff
-from marvin_agent.jsonfile import read_json, write_json
+from marvin_agent.hooks.sources import Source, hooks_at
+from marvin_agent.hooks.trace import DECISIONS_FILE
 from marvin_agent.places import Places
 from marvin_agent.session.index import find_session
 from marvin_agent.session.layout import files_directory
-from marvin_agent.testing.harness import Emitted, Harness
 from marvin_agent.text import printable
 
 
@@ -54,18 +50,18 @@ def run(options: argparse.Namespace, places: Places) -> int:
     """Do it; the exit code."""
     match options.what:
         case "list":
-            return _list(options, places)
+            return list_hooks(options, places)
         case "check":
-            return check_all(_named(options.path) if options.path else _all(places)[0])
+            return _check_named(options.path, places) if options.path else check_all(places)
         case "new":
             directory = options.dir or (places.project_hooks_dir if options.project else places.hooks_dir)
             for path in write_hook(directory, options.name, options.event):
                 print(path)
             return 0
         case "run":
-            return _run(options)
+            return run_hook(options, places)
         case "enable" | "disable":
-            return _switch(options.id, options.what == "disable", places)
+            return switch(options.id, options.what == "disable", places)
         case "why":
             return _why(options, places)
         case _:
@@ -73,35 +69,37 @@ def run(options: argparse.Namespace, places: Places) -> int:
             return 0
 
 
-def _all(places: Places) -> tuple[list[Source], list[tuple[str, str, str]], Config]:
-    """Every hook that would be loaded, and (id, path, why) of those that would not."""
-    notes: list[str] = []
-    project = Project(places, trust_now=False, notify=notes.append)
-    config = load(places, trusted=project.trusted)
-    sources = each_once(gather(config, places, project, (), notes.append))
-    off = [
-        (f"project:{Source(path, 'project').stem}", path, "the project is not trusted: `marvin trust`")
-        for path in (hooks_in(places.project_hooks_dir) if not project.trusted else ())
-    ]
-    for note in notes:
-        print(f"marvin: {note}", file=sys.stderr)
-    return sources, off, config
+def check_all(places: Places) -> int:
+    """Check every hook that would be loaded, and what the configuration says of hooks; 1 when something is wrong."""
+    found = find_hooks(places)
+    problems = [note for note in found.notes if note.startswith("hooks.paths")]
+    for note in found.notes:
+        print(f"marvin: {printable(note)}", file=sys.stderr)
+    for name in found.config.hooks.required:
+        if name not in found.sources and name not in found.untrusted and not name.startswith("builtin:"):
+            problems.append(name)
+            print(f"marvin: hooks.required names {name}, and there is no such hook", file=sys.stderr)
+    return _check(list(found.sources.values()), places) or int(bool(problems))
 
 
-def _named(path: str) -> list[Source]:
-    return [Source(os.path.abspath(each), "flag") for each in hooks_at(path)]
+def _check_named(path: str, places: Places) -> int:
+    sources = [Source(os.path.abspath(each), "flag") for each in hooks_at(path)]
+    closed = {source.path: root for source in sources if (root := untrusted_root(source.path, places))}
+    for each, root in closed.items():
+        why = f"{root} is not trusted, and nothing of its .marvin runs: `marvin trust --cwd {root}`"
+        print(printable(f"{each}: {why}"), file=sys.stderr)
+    return _check([source for source in sources if source.path not in closed], places, len(closed))
 
 
-def check_all(sources: list[Source]) -> int:
-    """Check hooks and say what is wrong; 1 when something is."""
-    results = [check(source) for source in sources]
+def _check(sources: Sequence[Source], places: Places, closed: int = 0) -> int:
+    results = check_each(sources, places.cache_dir)
     for result in results:
         for problem in result.problems:
             print(printable(problem), file=sys.stderr)
         if not result.problems:
-            print(f"ok  {result.source.path}: {_about(result)}")
-    bad = sum(bool(result.problems) for result in results)
-    print(f"{len(results)} {'hook' if len(results) == 1 else 'hooks'} checked, {bad} with problems.")
+            print(printable(f"ok  {result.source.path}: {_about(result)}"))
+    bad, count = closed + sum(bool(result.problems) for result in results), closed + len(results)
+    print(f"{count} {'hook' if count == 1 else 'hooks'} checked, {bad} with problems.")
     return 1 if bad else 0
 
 
@@ -115,118 +113,6 @@ def _about(result: Checked) -> str:
     return "; ".join(part for part in parts if part) or "nothing registered"
 
 
-def _list(options: argparse.Namespace, places: Places) -> int:
-    sources, off, config = _all(places)
-    rows: list[dict[str, Any]] = []
-    seen: dict[str, int] = {}
-    for source in sources:
-        name = f"{source.scope}:{source.stem}"
-        seen[name] = seen.get(name, 0) + 1
-        hook_id = name if seen[name] == 1 else f"{name}-{seen[name]}"
-        rows.append(_row(hook_id, source, config))
-    rows += [{"id": i, "path": path, "events": [], "state": "not loaded", "why": why} for i, path, why in off]
-    if options.json:
-        print(json.dumps(rows, indent=2))
-        return 0
-    if not rows:
-        print(f"No hooks. They live in {places.hooks_dir} and {places.project_hooks_dir};")
-        print("`marvin hooks new NAME --event EVENT` writes one.")
-    for row in rows:
-        print(printable(f"{row['id']:<28} {row['state']:<11} {', '.join(row['events'])}"))
-        print(printable(f"    {row['path']}"))
-        if row["why"]:
-            print(printable(f"    {row['why']}"))
-    return 0
-
-
-def _row(hook_id: str, source: Source, config: Config) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": hook_id, "path": source.path, "events": [], "state": "loaded", "why": ""}
-    if hook_id in config.hooks.disabled:
-        return row | {"state": "disabled", "why": "hooks.disabled names it"}
-    result = check(source)
-    if result.problems:
-        return row | {"state": "broken", "why": result.problems[0]}
-    return row | {"events": result.events, "required": hook_id in config.hooks.required}
-
-
-def _run(options: argparse.Namespace) -> int:
-    try:
-        payload = json.loads(options.input)
-    except ValueError as error:
-        raise UsageError(f"--input is not JSON: {error}") from None
-    if not isinstance(payload, dict):
-        raise UsageError("--input is a JSON object: the event's payload")
-    emitted, told = asyncio.run(_emit(options.file, options.event, payload))
-    if options.json:
-        print(json.dumps(_emitted(emitted, told), indent=2, ensure_ascii=False))
-    else:
-        for line in _lines(emitted, told):
-            print(printable(line))
-    return 1 if emitted.errors else 0
-
-
-async def _emit(file: str, event: str, payload: dict[str, Any]) -> tuple[Emitted, list[str]]:
-    if not os.path.exists(file):
-        raise UsageError(f"{file}: there is no such file")
-    async with _loaded(file) as harness:
-        emitted = await harness.emit(event, **payload)
-        return emitted, harness.told
-
-
-def _loaded(file: str) -> Harness:
-    result = check(Source(os.path.abspath(file), "flag"))
-    if result.problems:
-        raise MarvinError(result.problems[0])
-    return Harness(os.path.abspath(file))
-
-
-def _emitted(emitted: Emitted, told: list[str]) -> dict[str, Any]:
-    return {
-        "blocked": emitted.blocked,
-        "reason": emitted.reason,
-        "changes": [diff(change) for change in emitted.changes],
-        "decided": to_plain(emitted.decided),
-        "added": to_plain(emitted.added),
-        "errors": [str(error) for error in emitted.errors],
-        "told": told,
-        "ms": round(emitted.seconds * 1000, 3),
-    }
-
-
-def _lines(emitted: Emitted, told: list[str]) -> list[str]:
-    if emitted.errors:
-        lines = [str(error) for error in emitted.errors]
-    elif emitted.blocked:
-        lines = [f"blocked: {emitted.reason or 'no reason given'}"]
-    else:
-        lines = ["changed" if emitted.changes or emitted.decided or emitted.added else "nothing changed"]
-    for change in emitted.changes:
-        each = diff(change)
-        lines.append(f"  {each['field']}")
-        lines.append(f"  - {json.dumps(each['before'], ensure_ascii=False)}")
-        lines.append(f"  + {json.dumps(each['after'], ensure_ascii=False)}")
-    for name, value in {**to_plain(emitted.decided), **to_plain(emitted.added)}.items():
-        lines.append(f"  {name}: {json.dumps(value, ensure_ascii=False)}")
-    lines += [f"told the user: {text}" for text in told]
-    return [*lines, f"{emitted.seconds * 1000:.2f} ms"]
-
-
-def _switch(hook_id: str, off: bool, places: Places) -> int:
-    sources, untrusted, config = _all(places)
-    known = {f"{source.scope}:{source.stem}" for source in sources} | {each[0] for each in untrusted}
-    if hook_id not in known and hook_id not in config.hooks.disabled and not hook_id.startswith("builtin:"):
-        raise UsageError(f"no hook has the id {hook_id!r}", hint="`marvin hooks list` shows the ids.")
-    try:
-        value = read_json(places.config_file).value
-    except FileNotFoundError:
-        value = {}
-    disabled = [name for name in value.get("hooks", {}).get("disabled", []) if name != hook_id]
-    value.setdefault("hooks", {})["disabled"] = [*disabled, hook_id] if off else disabled
-    write_json(places.config_file, value)
-    print(f"{hook_id} is {'off' if off else 'on'} from the next start, or /reload, on.")
-    return 0
-
-
 def _why(options: argparse.Namespace, places: Places) -> int:
     root = sessions_dir(configuration(places), places)
     info = find_session(root, options.session) if options.session else latest_here(root, places)
@@ -234,6 +120,6 @@ def _why(options: argparse.Namespace, places: Places) -> int:
         raise UsageError("there is no session here yet", hint="Name one with --session; `marvin sessions list --all`.")
     path = os.path.join(files_directory(info.path), DECISIONS_FILE)
     lines = story(read_trace(path)) if os.path.exists(path) else []
-    print(f"session {info.id}: {printable(info.first_text)[:60]}")
+    print(f"session {info.id}: {printable(' '.join(info.first_text.split()))[:60]}")
     print("\n".join(lines) if lines else "No hook changed, refused or failed at anything.")
     return 0

@@ -96,6 +96,7 @@ async def start_engine(
         mode=mode,
         cwd=places.cwd,
         config_dir=places.config_dir,
+        cache_dir=places.cache_dir,
         project_root=places.project_root,
         sessions_dir=sessions_dir(config, places),
         session=session,

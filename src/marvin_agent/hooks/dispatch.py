@@ -12,7 +12,7 @@ from marvin_agent.hooks.clock import Clock
 from marvin_agent.hooks.eager import Begun, begin_task, take_first_step
 from marvin_agent.hooks.loop import HookLoop, owner
 from marvin_agent.hooks.merge import Check, merge
-from marvin_agent.hooks.outcome import WITHHELD, Failure, Outcome, Record, Refusal, Verdict
+from marvin_agent.hooks.outcome import WITHHELD, Change, Failure, Outcome, Record, Refusal, Verdict
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.raised import traceback_of
 from marvin_agent.hooks.registry import Handler, Hook, Registry
@@ -234,15 +234,18 @@ class Dispatcher:
         running = Running(handler, view, Clock(self.limits.of(handler)), self.loop.thread.ident)
         if attendance:
             attendance.running = running
-        before = len(outcome.changes)
+        before, standing = len(outcome.changes), outcome.standing()
         error: BaseException | None = None
         verdict: Verdict = "ok"
         ended = False
+        given: list[Change] = []
         try:
             returned = await self._call(running)
             ended = merge(outcome, handler, view, returned, check)
             handler.failures = 0
-            verdict = "blocked" if outcome.refused else "changed" if len(outcome.changes) > before or ended else "ok"
+            given = outcome.given_since(standing, handler.hook.id)
+            changed = ended or given or len(outcome.changes) > before
+            verdict = "blocked" if outcome.refused else "changed" if changed else "ok"
         except asyncio.CancelledError:
             raise
         except BaseException as raised:
@@ -250,7 +253,7 @@ class Dispatcher:
             verdict = "skipped" if running.skipped else "timeout" if isinstance(raised, TimeoutError) else "failed"
             ended = self._fail(running, outcome, raised)
         why = describe(error) if error else outcome.refused.reason if verdict == "blocked" and outcome.refused else None
-        changes = tuple(outcome.changes[before:])
+        changes = (*outcome.changes[before:], *given)
         if outcome.hidden:
             changes = tuple(change._replace(before=WITHHELD, after=WITHHELD) for change in changes)
         self._watcher.recorded(record_of(running, verdict, changes, why), outcome.event)

@@ -20,13 +20,21 @@ def describe_load(error: BaseException) -> str:
 
 
 def line_in(error: BaseException, path: str) -> str:
-    """The innermost line of a file in an error's traceback, as `file.py:12`; empty when it is not there."""
-    if isinstance(error, SyntaxError) and error.filename == path:
-        return f"{os.path.basename(path)}:{error.lineno}"
+    """The innermost line of a hook's files in an error's traceback, as `file.py:12`; empty when it is not there.
+
+    The files of a package are named from its directory: `helpers/text.py:3`.
+    """
     if isinstance(error, Raised):
         return error.place
-    found = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename == path:
-            found = f"{os.path.basename(path)}:{frame.lineno}"
-    return found
+    base = os.path.dirname(path)
+    package = os.path.basename(path) == "__init__.py"
+
+    def told(file: str | None, line: int | None) -> str:
+        if file == path or (package and file and file.startswith(base + os.sep)):
+            return f"{os.path.relpath(file, base)}:{line}"
+        return ""
+
+    if isinstance(error, SyntaxError) and (place := told(error.filename, error.lineno)):
+        return place
+    lines = [told(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    return next((line for line in reversed(lines) if line), "")

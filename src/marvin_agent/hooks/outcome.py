@@ -81,6 +81,22 @@ class Outcome:
         self.hidden = False
         """A handler may take out what nobody is to see: records tell no values."""
 
+    def standing(self) -> tuple[dict[str, Any], dict[str, int]]:
+        """What was decided and added so far, for `given_since`."""
+        return dict(self.decided), {name: len(values) for name, values in self.added.items()}
+
+    def given_since(self, standing: tuple[dict[str, Any], dict[str, int]], hook: str) -> list[Change]:
+        """What a hook decided or added that has no place in the event, as changes for the record."""
+        decided, added = standing
+        found = [
+            Change(hook, name, decided.get(name), value)
+            for name, value in self.decided.items()
+            if value != decided.get(name, "")
+        ]
+        for name, values in self.added.items():
+            found += [Change(hook, name, None, value) for _, value in values[added.get(name, 0) :]]
+        return found
+
     @property
     def changed_by(self) -> tuple[str, ...]:
         """The hooks that changed something, each once, in order."""

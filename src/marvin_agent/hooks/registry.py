@@ -173,6 +173,17 @@ class Registry:
         }
 
 
+def takes_two(function: Callable[..., Any]) -> bool:
+    """Whether it can be called with two arguments; what has no signature is taken at its word."""
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
 def runs_async(function: Callable[..., Any]) -> bool:
     """Whether calling it gives a coroutine."""
     called = getattr(function, "__call__", None)  # noqa: B004
@@ -205,6 +216,11 @@ def _nearest(name: str) -> str:
 def _validate_handler(function: object, priority: object, timeout: object) -> None:
     if not callable(function):
         raise HookError(f"a handler is a function of (event, ctx), not {type(function).__name__}")
+    if not takes_two(function):
+        name = getattr(function, "__name__", type(function).__name__)
+        raise HookError(
+            f"a handler is a function of (event, ctx): {name}{inspect.signature(function)} cannot be called so"
+        )
     if not isinstance(priority, int):
         raise HookError(f"priority is a whole number, not {priority!r}")
     if timeout is not None and not (isinstance(timeout, int | float) and 0 <= timeout < math.inf):

@@ -1,7 +1,7 @@
 """The source of a hook: its files as bytes, read once, so that what was looked at is what runs."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 from marvin_agent.errors import HookError
@@ -72,6 +72,22 @@ def hooks_at(path: str) -> list[str]:
     if not os.path.exists(path):
         raise HookError(f"{path}: there is no such file or directory")
     return [path]
+
+
+def ids_of(sources: Iterable[Source]) -> list[str]:
+    """The id of each, `scope:stem`, numbered where two would have the same."""
+    found: dict[str, None] = {}
+    for source in sources:
+        found[free_id(source.scope, source.stem, found)] = None
+    return list(found)
+
+
+def free_id(scope: str, name: str, taken: Container[str]) -> str:
+    """`scope:name`, or the first of `scope:name-2` and so on that nothing is called."""
+    made, number = f"{scope}:{name}", 2
+    while made in taken:
+        made, number = f"{scope}:{name}-{number}", number + 1
+    return made
 
 
 def each_once(sources: Iterable[Source]) -> list[Source]:

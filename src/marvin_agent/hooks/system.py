@@ -21,7 +21,7 @@ from marvin_agent.hooks.outcome import Failure
 from marvin_agent.hooks.raised import traceback_of
 from marvin_agent.hooks.registry import Hook, Registry, Scope
 from marvin_agent.hooks.running import Running
-from marvin_agent.hooks.sources import Source, each_once
+from marvin_agent.hooks.sources import Source, each_once, free_id
 
 if TYPE_CHECKING:
     from marvin_agent.hooks.hosts.python import HostedHook
@@ -61,6 +61,8 @@ class HookSystem:
         self._hosted: dict[str, HostedHook] = {}
         self._choice = choice or Choice()
         self.registry = Registry()
+        self.api: type[HookAPI] = HookAPI
+        """What `setup` receives; a check takes one that goes on after a mistake."""
         self.loop = HookLoop(self._stray)
         self.bus = Bus(self.loop)
         self.dispatcher = Dispatcher(self.registry, self.loop, limits, watcher, self._context)
@@ -70,6 +72,8 @@ class HookSystem:
         self._modules: dict[str, str] = {}
         self._ids: set[str] = set()
         self._reloading: asyncio.Future[None] | None = None
+        self._culprit: Hook | None = None
+        """Who blocked the last loop that was lost."""
 
     # Loading.
 
@@ -101,11 +105,7 @@ class HookSystem:
                 )
 
     def _new_id(self, scope: Scope, name: str) -> str:
-        made = f"{scope}:{name}"
-        number = 2
-        while made in self._ids:
-            made = f"{scope}:{name}-{number}"
-            number += 1
+        made = free_id(scope, name, self._ids)
         self._ids.add(made)
         return made
 
@@ -122,7 +122,7 @@ class HookSystem:
                 await self.loop.call(host.prepare)
                 await self.dispatcher.attended(host.start, hook)
             else:
-                api = HookAPI(hook, self.registry, self._engine, self.loop, self.bus)
+                api = self.api(hook, self.registry, self._engine, self.loop, self.bus)
                 await self.dispatcher.attended(lambda: self._run_setup(hook, api, item), hook)
         except Exception as error:
             await self._not_loaded(hook, error)
@@ -164,7 +164,11 @@ class HookSystem:
             owner.reset(token)
 
     async def _not_loaded(self, hook: Hook, error: BaseException) -> None:
-        await self._unload(hook, "it did not load")
+        if hook is self._culprit and self._reloading:
+            # Nothing can be asked of the loop that it blocks; it is taken out while the others get a new one.
+            await asyncio.wait({self._reloading})
+        else:
+            await self._unload(hook, "it did not load")
         failure = Failure(hook.id, "setup", line_in(error, hook.path), describe_load(error), traceback_of(error))
         self.problems.append(failure)
         self._watcher.failed(failure)
@@ -208,6 +212,7 @@ class HookSystem:
 
     def lost_loop(self, culprit: Hook | None) -> None:
         """The loop is blocked for good: go on with a new one. Events wait until the hooks are loaded on it."""
+        self._culprit = culprit
         self._reloading = asyncio.ensure_future(self._replace_loop(culprit))
         self.dispatcher.hold(self._reloading)
 

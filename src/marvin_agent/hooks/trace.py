@@ -6,6 +6,7 @@ A line has `time, event, hook, handler, ms, outcome, diff, error, subject, sessi
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ SECRET_LIMIT = 8_192
 """No secret is longer."""
 TEXT_LIMIT = 2_000
 DECISIONS_FILE = "hooks.jsonl"
+EARLY_LIMIT = 1_000
 
 
 class Trace:
@@ -34,23 +36,35 @@ class Trace:
         self._decisions_dir = decisions_dir
         self._file = _opened(file) if file else None
         self._decisions: tuple[str, int] | None = None
+        self._early: deque[tuple[str, bytes]] = deque(maxlen=EARLY_LIMIT)
+        """Decisions from before their session has a file, with the session's id."""
         self.problem: str | None = None
         """Why nothing is written any more."""
 
     def write(self, record: Record, event: Event) -> None:
         """Keep what a handler did."""
         decides = record.verdict in DECISIONS
-        if not (decides or self._file is not None) or self.problem:
+        if not (decides or self._file is not None or self._early) or self.problem:
             return
         line = msgspec.json.encode(entry(record, event)) + b"\n"
         try:
             if self._file is not None:
                 os.write(self._file, line)
-            if decides and (directory := self._decisions_dir()):
-                os.write(self._decisions_of(directory), line)
+            if decides:
+                self._early.append((event.session_id, line))
+            self._keep(event.session_id)
         except OSError as error:
             # A full disk must not take the agent down; who reads the trace is told by the line that is missing.
             self.problem = f"{error.filename or 'trace'}: {error.strerror}"
+
+    def _keep(self, session_id: str) -> None:
+        """Write what waits, once the session has a file."""
+        if not self._early or not (directory := self._decisions_dir()):
+            return
+        lines = [line for session, line in self._early if session == session_id]
+        self._early.clear()
+        if lines:
+            os.write(self._decisions_of(directory), b"".join(lines))
 
     def _decisions_of(self, directory: str) -> int:
         if self._decisions and self._decisions[0] == directory:
@@ -61,7 +75,12 @@ class Trace:
         self._decisions = (directory, _open(os.path.join(directory, DECISIONS_FILE)))
         return self._decisions[1]
 
-    def close(self) -> None:
+    def close(self, session_id: str) -> None:
+        """Write what still waits, and end."""
+        try:
+            self._keep(session_id)
+        except OSError as error:
+            self.problem = f"{error.filename or 'trace'}: {error.strerror}"
         for descriptor in (self._file, self._decisions[1] if self._decisions else None):
             if descriptor is not None:
                 os.close(descriptor)

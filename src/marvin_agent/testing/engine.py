@@ -122,6 +122,8 @@ class ScriptedEngine:
         mode: Mode = "library",
         session: Session | None = None,
         interface: Interface | None = None,
+        work: Path | None = None,
+        cache_dir: str | None = None,
         limits: Limits = Limits(),  # noqa: B008
         retry: RetryPolicy | None = None,
         hook_timeout: float = 5.0,
@@ -140,17 +142,19 @@ class ScriptedEngine:
         self._hooks = hooks or {}
         self._hook_files = hook_files
         self._auto = auto
-        work = directory / "work"
-        work.mkdir(exist_ok=True)
+        self.work = work or directory / "work"
+        """The working directory of the engine."""
+        self.work.mkdir(exist_ok=True)
         chosen = tools if tools is not None else builtin_tools(LoginEnvironment())
         sessions = str(directory / "sessions")
         self._setup = Setup(
             mode=mode,
-            cwd=str(work),
+            cwd=str(self.work),
             config_dir=str(directory / "config"),
-            project_root=str(work),
+            cache_dir=cache_dir or str(directory / "config" / "cache"),
+            project_root=str(self.work),
             sessions_dir=sessions,
-            session=session or Session.create(sessions, str(work)),
+            session=session or Session.create(sessions, str(self.work)),
             resumed=session is not None,
             models=self.models,
             cycle=tuple(models),
@@ -169,7 +173,8 @@ class ScriptedEngine:
         )
         self.engine: Engine
 
-    async def __aenter__(self) -> "ScriptedEngine":
+    def make(self) -> Engine:
+        """Make the engine, without hooks and before its start."""
         self.engine = engine = Engine(self._setup)
         emit = engine.outlet.emit
 
@@ -179,6 +184,10 @@ class ScriptedEngine:
 
         engine.outlet.emit = keep  # type: ignore[method-assign]
         engine.outlet.subscribe()  # somebody who wants the deltas
+        return engine
+
+    async def __aenter__(self) -> "ScriptedEngine":
+        engine = self.make()
         if not self._auto or "builtin:permissions" in self._setup.hook_settings:
             await engine.hooks.load_setup(permissions.setup, "permissions")
         for name, setup in self._hooks.items():
@@ -189,11 +198,6 @@ class ScriptedEngine:
 
     async def __aexit__(self, *_: object) -> None:
         await self.engine.close()
-
-    @property
-    def work(self) -> Path:
-        """The working directory of the engine."""
-        return self.directory / "work"
 
     async def prompt(self, text: str, **more: Any) -> Summary:
         """Submit a prompt and wait until all is settled."""

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 from marvin_agent.agent import events as out
 from marvin_agent.hooks.outcome import Change, Failure, Outcome
+from marvin_agent.hooks.registry import Hook
 from marvin_agent.llm.values import HttpRequest, Model
 from marvin_agent.messages import HookMessage, UserMessage, text_of
+from marvin_agent.places import find_places
 from marvin_agent.testing.engine import MODEL, ScriptedEngine
 from marvin_agent.testing.payloads import make_event
 from marvin_agent.testing.person import Person
@@ -20,7 +22,7 @@ from marvin_agent.testing.person import Person
 class Emitted:
     """What came of one event."""
 
-    def __init__(self, outcome: Outcome, failures: list[Failure], seconds: float) -> None:
+    def __init__(self, outcome: Outcome, failures: list[Failure], seconds: float, heard: bool) -> None:
         self.event: Any = outcome.event
         """The event as the hook left it."""
         self.blocked = outcome.refused is not None
@@ -34,6 +36,8 @@ class Emitted:
         }
         self.errors: list[Failure] = failures
         self.seconds = seconds
+        self.heard = heard
+        """Whether a handler wanted it: the hook listens to the event, and its filters let this one through."""
 
     @property
     def changed(self) -> set[str]:
@@ -56,7 +60,8 @@ class Harness:
     `hook` is a file, a package's directory or a setup function. `answers` are a person's answers to dialogs, in order;
     without them nobody is there. `replies` are the model's (docs/scripted.md). `settings` is what `marvin.settings`
     gives. `models` are the models that there are; the first is used, and all of them answer with the replies.
-    `isolate` runs a file in a process of its own.
+    `isolate` runs a file in a process of its own. `work` is the directory that it works in, an empty one unless given;
+    `cache_dir` has the environments of hooks that name dependencies, those of the user unless given.
     """
 
     def __init__(
@@ -68,6 +73,8 @@ class Harness:
         settings: dict[str, Any] | None = None,
         models: Sequence[Model] = (MODEL,),
         isolate: bool = False,
+        work: Path | None = None,
+        cache_dir: str | None = None,
         directory: Path | None = None,
         timeout: float = 5.0,
     ) -> None:
@@ -93,6 +100,8 @@ class Harness:
             settings={self.hook_id: settings or {}},
             hook_timeout=timeout,
             isolate=(self.hook_id,) if isolate else (),
+            work=work,
+            cache_dir=cache_dir or find_places().cache_dir,
         )
 
     async def __aenter__(self) -> "Harness":
@@ -121,16 +130,21 @@ class Harness:
     @property
     def events(self) -> list[str]:
         """The events that the hook listens to."""
+        return [handler.spec.name for handler in self._hook.handlers]
+
+    @property
+    def _hook(self) -> Hook:
         (hook,) = [hook for hook in self.scripted.engine.hooks.registry.hooks if hook.id == self.hook_id]
-        return [handler.spec.name for handler in hook.handlers]
+        return hook
 
     async def emit(self, event: str, /, **payload: Any) -> Emitted:
         """Send one event through the hook; what is left out of its payload is neutral, and of this session."""
         failures = len(self._failures)
         made = make_event(event, payload, self.scripted.engine.session_id)
+        heard = any(each.spec.name == made.type and each.wants(made) for each in self._hook.handlers)
         began = time.perf_counter()
         outcome = await self.scripted.engine.hooks.dispatcher.dispatch(made)
-        return Emitted(outcome, self._failures[failures:], time.perf_counter() - began)
+        return Emitted(outcome, self._failures[failures:], time.perf_counter() - began, heard)
 
     async def prompt(self, text: str) -> str:
         """A whole run with the scripted model; gives the answer's text."""

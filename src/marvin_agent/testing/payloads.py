@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from marvin_agent.errors import UsageError
+from marvin_agent.errors import HookError, UsageError
 from marvin_agent.hooks import events
 from marvin_agent.hooks.forms import FormError, accept
 from marvin_agent.hooks.payload import Event, Payload, camel, fields_of
@@ -33,15 +33,24 @@ def make_event(name: str, given: dict[str, Any], session_id: str = "") -> Event:
 
     `session_id` goes where the payload names a session and the caller did not.
     """
-    (known, *more) = event_names(name)
-    if more:
-        raise UsageError(f"{name} stands for several events: name one of {', '.join((known, *more))}")
+    known = one_event(name)
     try:
         made = _make(SPECS[known].event, given, session_id)
     except FormError as error:
         raise UsageError(f"the payload of {known}: {error}") from None
     assert isinstance(made, Event)
     return made
+
+
+def one_event(name: str) -> str:
+    """The event that a name or an alias stands for. Raises UsageError when there is none, or several."""
+    try:
+        (known, *more) = event_names(name)
+    except HookError as error:
+        raise UsageError(error.message) from None
+    if more:
+        raise UsageError(f"{name} stands for several events: name one of {', '.join((known, *more))}")
+    return known
 
 
 def _make(cls: type[Payload], given: dict[str, Any], session_id: str) -> Payload:
@@ -53,6 +62,15 @@ def _make(cls: type[Payload], given: dict[str, Any], session_id: str) -> Payload
     return cls(**{name: _value(name, kind, plain, session_id) for name, kind in kinds.items()})
 
 
+def _whole(value: Any) -> Any:
+    """A value in which messages of a model, given as JSON, may leave out where they come from."""
+    if isinstance(value, list | tuple):
+        return [_whole(each) for each in value]
+    if isinstance(value, dict) and value.get("role") == "assistant":
+        return {"api": "", "provider": "", "model": "", "stopReason": "stop", **value}
+    return value
+
+
 def _value(name: str, kind: str, given: dict[str, Any], session_id: str) -> Any:
     nested = getattr(events, kind, None)
     if isinstance(nested, type) and issubclass(nested, Payload):
@@ -60,7 +78,7 @@ def _value(name: str, kind: str, given: dict[str, Any], session_id: str) -> Any:
         return value if isinstance(value, nested) else _make(nested, value, session_id)
     if name in given:
         try:
-            return accept(kind)(given[name])
+            return accept(kind)(_whole(given[name]))
         except FormError as error:
             raise FormError(f"{name}: {error}") from None
     if kind.endswith(" | None"):
