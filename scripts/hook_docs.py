@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from marvin_agent.frontends.hook_scaffold import RULES
+from value_docs import anchor, values_page
+
+from marvin_agent.frontends.hook_scaffold import rule_of
 from marvin_agent.hooks import api, context, events, results
 from marvin_agent.hooks.payload import Payload, fields_of
 from marvin_agent.hooks.spec import NAMES, ROWS, Spec
@@ -25,6 +27,7 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "reference.md": "\n".join(reference()) + "\n",
         DOCS / "api.md": "\n".join(api_page()) + "\n",
+        DOCS / "values.md": "\n".join(values_page(NOTE)) + "\n",
         DOCS / "examples.md": "\n".join(examples()) + "\n",
     }
 
@@ -44,7 +47,12 @@ Every event has `session_id`; `origin`, who caused it: `main`, `subagent:<name>`
 
 A handler gets `(event, ctx)`. It may change what the tables below mark as *in place*, or return the field in a dict or
 in the result's class: that is the same. Wherever a message, part or model is expected, its JSON form will do:
-`{{"type": "text", "text": "Hello"}}`, `{{"provider": "anthropic", "id": "claude-haiku-4-5"}}`.
+`{{"type": "text", "text": "Hello"}}`, `{{"provider": "anthropic", "id": "claude-haiku-4-5"}}`. [Values](values.md)
+describes them all.
+
+`marvin hooks new NAME --event EVENT` writes a hook for any of these events, with its test. `marvin hooks run FILE
+--event turn.end --input '{{"turnIndex": 3}}'` sends it one: the payload has the names of the tables, in camelCase or as
+they are, and what is left out is neutral.
 
 How several handlers combine:
 
@@ -115,7 +123,7 @@ def _event(row: Spec) -> Iterator[str]:
             place = f"`event.{field.at}`" if field.at else ""
             note = CLASSES.of(row.result, field.name) if row.result else ""
             name = f"`{field.name}`" + (f": {note}" if note else "")
-            yield f"| {name} | {_kind(field.kind)} | {field.rule}: {RULES[field.rule]} | {place} |"
+            yield f"| {name} | {_kind(field.kind)} | {field.rule}: {rule_of(field)} | {place} |"
     yield f"\n```python\n{snippet(row.name)}\n```"
 
 
@@ -153,7 +161,9 @@ def _payload(cls: type[Payload], path: str) -> Iterator[str]:
 
 
 def _kind(kind: str) -> str:
-    return "`" + kind.replace("|", "\\|") + "`"
+    text = "`" + kind.replace("|", "\\|") + "`"
+    place = anchor(kind)
+    return text if place is None else f"[{text}](values.md{'#' if place else ''}{place})"
 
 
 def _doc(thing: object) -> str:

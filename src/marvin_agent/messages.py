@@ -114,6 +114,11 @@ class UserMessage(Value, tag_field="role", tag="user"):
     content: tuple[UserPart, ...]
     timestamp: int = 0
 
+    @property
+    def text(self) -> str:
+        """The text parts, a line between them."""
+        return text_of(self.content)
+
 
 class AssistantMessage(Value, tag_field="role", tag="assistant"):
     role: ClassVar[str] = "assistant"
@@ -151,6 +156,16 @@ class ToolResultMessage(Value, tag_field="role", tag="toolResult"):
     status: ToolStatus | msgspec.UnsetType = msgspec.UNSET
     timestamp: int = 0
 
+    @property
+    def text(self) -> str:
+        """The text parts, a line between them."""
+        return text_of(self.content)
+
+    @property
+    def details_data(self) -> Any:
+        """A fresh copy of the details; None when there are none."""
+        return msgspec.json.decode(self.details) if self.details else None
+
 
 class HookMessage(Value, tag_field="role", tag="hookMessage"):
     """What a hook put into the conversation; the model receives it as a user message."""
@@ -161,6 +176,16 @@ class HookMessage(Value, tag_field="role", tag="hookMessage"):
     display: bool = True
     details: Raw | msgspec.UnsetType = msgspec.UNSET
     timestamp: int = 0
+
+    @property
+    def text(self) -> str:
+        """The text parts, a line between them."""
+        return text_of(self.content)
+
+    @property
+    def details_data(self) -> Any:
+        """A fresh copy of the details; None when there are none."""
+        return msgspec.json.decode(self.details) if self.details else None
 
 
 Message: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | HookMessage

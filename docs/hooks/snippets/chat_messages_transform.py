@@ -1,13 +1,13 @@
 """Send old tool results without their text. The session keeps them."""
 
-from marvin_agent.messages import changed
+from marvin_agent.hooks import changed
 
 
 def setup(marvin):
     @marvin.on("chat.messages.transform")
     async def forget_old_results(event, ctx):
         for number, message in enumerate(event.messages[:-10]):
-            if getattr(message, "tool_call_id", None):
+            if message.role == "toolResult":
                 short = {"type": "text", "text": "(an old result, left out)"}
                 event.messages[number] = changed(message, content=[short])
 

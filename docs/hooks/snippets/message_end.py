@@ -6,10 +6,9 @@ import os
 def setup(marvin):
     @marvin.on("message.end")
     def keep(event, ctx):
-        text = getattr(event.message, "text", "")  # a model's answer has one
-        if text:
+        if event.message.role == "assistant" and event.message.text:
             with open(os.path.join(ctx.cwd, "answers.md"), "a", encoding="utf-8") as file:
-                file.write(f"{text}\n\n")
+                file.write(f"{event.message.text}\n\n")
 
 
 # Its test:

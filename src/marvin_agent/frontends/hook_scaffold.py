@@ -4,7 +4,7 @@ import os
 
 from marvin_agent.errors import UsageError
 from marvin_agent.hooks.payload import fields_of
-from marvin_agent.hooks.spec import SPECS, Spec
+from marvin_agent.hooks.spec import SPECS, Field, Spec
 from marvin_agent.testing.payloads import one_event
 
 RULES = {
@@ -14,6 +14,11 @@ RULES = {
     "append": "the values of all handlers are kept",
     "strictest": "deny beats ask beats allow",
 }
+
+
+def rule_of(field: Field) -> str:
+    """What becomes of a result's field when several handlers give it, in words."""
+    return "goes with the one above" if field.name == "reason" else RULES[field.rule]
 
 
 def write_hook(directory: str, name: str, event: str) -> tuple[str, str]:
@@ -42,7 +47,7 @@ def hook_text(name: str, spec: Spec) -> str:
     handler = f"on_{spec.name.replace('.', '_')}"
     if spec.fields:
         results = "\n".join(
-            f'        #   "{field.name}": {field.kind}  ({RULES[field.rule]})' for field in spec.fields.values()
+            f'        #   "{field.name}": {field.kind}  ({rule_of(field)})' for field in spec.fields.values()
         )
         returns = f"        # Return any of these, in the result's class or a dict, or change the event:\n{results}\n"
     else:

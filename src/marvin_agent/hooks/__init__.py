@@ -278,6 +278,7 @@ if TYPE_CHECKING:
     from marvin_agent.messages import ToolResultMessage as ToolResultMessage
     from marvin_agent.messages import Usage as Usage
     from marvin_agent.messages import UserMessage as UserMessage
+    from marvin_agent.messages import changed as changed
 
 __all__ = [
     "AgentBeforeEnd",
@@ -380,11 +381,12 @@ __all__ = [
     "UserBash",
     "UserBashResult",
     "UserMessage",
+    "changed",
 ]
 
 _HOMES = ("api", "context", "events", "results", "payload")
 _VALUES = {
-    **dict.fromkeys(("Cost", "Image", "Text", "Thinking", "ToolCall", "Usage"), "marvin_agent.messages"),
+    **dict.fromkeys(("Cost", "Image", "Text", "Thinking", "ToolCall", "Usage", "changed"), "marvin_agent.messages"),
     **dict.fromkeys(("AssistantMessage", "HookMessage", "ToolResultMessage", "UserMessage"), "marvin_agent.messages"),
     "Model": "marvin_agent.llm.values",
 }

@@ -52,6 +52,11 @@ class CustomEntry(BaseEntry, tag="custom"):
     custom_type: str
     data: Raw | UnsetType = UNSET
 
+    @property
+    def value(self) -> Any:
+        """A fresh copy of the data; None when there is none."""
+        return msgspec.json.decode(self.data) if self.data else None
+
 
 class CompactionEntry(BaseEntry, tag="compaction"):
     """From here on the model sees `summary` in place of everything before `first_kept_entry_id`."""

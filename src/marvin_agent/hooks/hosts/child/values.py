@@ -93,6 +93,12 @@ def json_of(value: Stand) -> dict[str, Any]:
     return value._json  # noqa: SLF001  # the stand-ins' own module
 
 
+def changed(value: Stand, **fields: Any) -> Stand:
+    """A copy of a value with some fields changed."""
+    json = json_of(type(value)(**fields))
+    return value.over({**json_of(value), **json})
+
+
 def as_json(value: Any) -> Any:
     """A stand-in, or a sequence of them, as JSON; all else as it is."""
     if isinstance(value, Stand):
@@ -149,9 +155,18 @@ class Usage(Stand):
     cost: Cost
 
 
+def _text_of(parts: tuple[Any, ...]) -> str:
+    return "\n".join(part.text for part in parts if isinstance(part, Text))
+
+
 class UserMessage(Stand, tag="role=user"):
     content: tuple[UserPart, ...]
     timestamp: int = 0
+
+    @property
+    def text(self) -> str:
+        """The text parts, a line between them."""
+        return _text_of(self.content)
 
 
 class AssistantMessage(Stand, tag="role=assistant"):
@@ -186,6 +201,16 @@ class ToolResultMessage(Stand, tag="role=toolResult"):
     status: str | None
     timestamp: int = 0
 
+    @property
+    def text(self) -> str:
+        """The text parts, a line between them."""
+        return _text_of(self.content)
+
+    @property
+    def details_data(self) -> Any:
+        """A fresh copy of the details; None when there are none."""
+        return self.details
+
 
 class HookMessage(Stand, tag="role=hookMessage"):
     custom_type: str
@@ -193,6 +218,16 @@ class HookMessage(Stand, tag="role=hookMessage"):
     display: bool = True
     details: Any
     timestamp: int = 0
+
+    @property
+    def text(self) -> str:
+        """The text parts, a line between them."""
+        return _text_of(self.content)
+
+    @property
+    def details_data(self) -> Any:
+        """A fresh copy of the details; None when there are none."""
+        return self.details
 
 
 class Price(Stand):
@@ -246,6 +281,11 @@ class Entry(Stand):
     def type(self) -> str:
         return str(self._json.get("type") or self._json.get("kind") or "unreadable")
 
+    @property
+    def value(self) -> Any:
+        """A fresh copy of what a hook stored with `append_entry`."""
+        return copied(self._json.get("data"))
+
 
 class Header(Stand):
     parent: str | None
@@ -279,7 +319,7 @@ class ToolAnswer(NamedTuple):
 
     @property
     def text(self) -> str:
-        return "\n".join(part.text for part in self.content if isinstance(part, Text))
+        return _text_of(self.content)
 
 
 class Executed(NamedTuple):
@@ -302,7 +342,7 @@ class Completion(NamedTuple):
 # Reading.
 
 MESSAGES = ("UserMessage", "AssistantMessage", "ToolResultMessage", "HookMessage")
-PUBLIC = ("Text", "Image", "Thinking", "ToolCall", "Cost", "Usage", *MESSAGES, "Model")
+PUBLIC = ("Text", "Image", "Thinking", "ToolCall", "Cost", "Usage", *MESSAGES, "Model", "changed")
 """What `marvin_agent.hooks` offers under these names."""
 _STANDS: dict[str, type[Stand]] = {
     name: cls for name, cls in list(globals().items()) if isinstance(cls, type) and issubclass(cls, Stand)
