@@ -197,9 +197,15 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    Part("marvin", api.HookAPI, "What `setup` receives."),
+    Part(
+        "marvin",
+        api.HookAPI,
+        "What `setup` receives. `marvin.log` is a logger of the hook's own: warnings and errors are shown, and with"
+        " `MARVIN_HOOK_LOG=FILE` in the environment all lines are kept in a file.",
+    ),
     Part("marvin.events", api.Bus, "A bus between hooks."),
     Part("ctx", context.Context, "What handlers, commands and tools receive."),
+    Part("ctx.signal", context.Signal, "Whether the run that a handler belongs to is being aborted."),
     Part("ctx", context.ToolCallContext, "What a tool of a hook has in addition."),
     Part(
         "ctx.ui",

@@ -221,7 +221,7 @@ def _tell(error: MarvinError, words: list[str]) -> int:
         except OSError:
             pass  # nobody can be told; the exit code still says it
     else:
-        _load(f"{_FRONTENDS}.report").Report(output).failed(error)
+        _load(f"{_FRONTENDS}.report").Report(output, sys.stdout).failed(error)
     return error.exit_code
 
 

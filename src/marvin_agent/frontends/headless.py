@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
@@ -15,6 +15,7 @@ from marvin_agent.agent.engine import Engine
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.errors import Aborted, MarvinError, UsageError
 from marvin_agent.frontends.nobody import Nobody
+from marvin_agent.frontends.own_output import own_output
 from marvin_agent.frontends.progress import Progress
 from marvin_agent.frontends.report import Report
 from marvin_agent.frontends.result import Result
@@ -49,11 +50,11 @@ class Output(Protocol):
 class Headless:
     """One headless run."""
 
-    def __init__(self, options: argparse.Namespace, places: Places) -> None:
+    def __init__(self, options: argparse.Namespace, places: Places, answer: TextIO) -> None:
         self._options = options
         self._places = places
         self._shape: str = options.output or ("json" if options.headless else "text")
-        self._output: Output = Progress() if self._shape == "text" else Report(self._shape)  # type: ignore[arg-type]
+        self._output: Output = Progress(answer) if self._shape == "text" else Report(self._shape, answer)  # type: ignore[arg-type]
         self._result = Result()
         self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -191,4 +192,5 @@ class Headless:
 
 def run(options: argparse.Namespace, places: Places) -> int:
     """Run without a person in front; the exit code."""
-    return Headless(options, places).run()
+    with own_output() as answer:
+        return Headless(options, places, answer).run()

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import TextIO
 
 from marvin_agent.agent import events as out
 from marvin_agent.errors import MarvinError
@@ -19,8 +20,9 @@ LEVELS = {"info": "36", "success": "32", "warning": "33", "error": "31"}
 class Progress:
     """Implements `headless.Output`. On a terminal the answer streams, elsewhere it comes once at the end."""
 
-    def __init__(self) -> None:
-        self.streams = sys.stdout.isatty()
+    def __init__(self, answer: TextIO) -> None:
+        self._answer = answer
+        self.streams = answer.isatty()
         terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         # https://no-color.org: set, and not empty.
         self._colour = terminal and not os.environ.get("NO_COLOR")
@@ -77,8 +79,8 @@ class Progress:
         self._end_line()
         text = result.answer
         if text and not self.streams:
-            sys.stdout.write(text if text.endswith("\n") else text + "\n")
-            sys.stdout.flush()
+            self._answer.write(text if text.endswith("\n") else text + "\n")
+            self._answer.flush()
         if result.error:
             self.failed(result.error)
 
@@ -160,8 +162,8 @@ class Progress:
             return
         self._stop_spinner()
         # A carriage return of a Windows line end may come apart from its newline.
-        sys.stdout.write(printable(text.replace("\r", "")))
-        sys.stdout.flush()
+        self._answer.write(printable(text.replace("\r", "")))
+        self._answer.flush()
         self._shown = True
         self._open_line = not text.endswith("\n")
 
@@ -176,8 +178,8 @@ class Progress:
 
     def _end_line(self) -> None:
         if self._open_line:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
+            self._answer.write("\n")
+            self._answer.flush()
             self._open_line = False
 
 

@@ -1,7 +1,6 @@
 """A headless run as JSON on standard output: one object at the end, or a line for each event."""
 
-import sys
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TextIO, TypeAlias
 
 import msgspec
 
@@ -18,7 +17,8 @@ Shape: TypeAlias = Literal["json", "stream-json"]
 class Report:
     """Implements `headless.Output`."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, answer: TextIO) -> None:
+        self._answer = answer
         self.streams = shape == "stream-json"
         self._began = False
         self._early: list[out.Notice] = []
@@ -106,5 +106,5 @@ class Report:
             line = encode(value)
         except UnicodeEncodeError:  # a path or an argument that is no UTF-8
             line = encode(clean_value(msgspec.to_builtins(value)))
-        sys.stdout.buffer.write(line + b"\n")
-        sys.stdout.buffer.flush()
+        self._answer.buffer.write(line + b"\n")
+        self._answer.buffer.flush()

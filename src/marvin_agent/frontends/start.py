@@ -16,6 +16,7 @@ from marvin_agent.agent.retry import RetryPolicy
 from marvin_agent.agent.setup import Setup
 from marvin_agent.config import Config, load
 from marvin_agent.errors import ConfigError, UsageError
+from marvin_agent.frontends.hook_log import log_hooks
 from marvin_agent.frontends.hook_sources import Project, gather, only_required
 from marvin_agent.frontends.model_choice import ModelChoice
 from marvin_agent.frontends.session_choice import open_session, sessions_dir
@@ -68,6 +69,7 @@ async def start_engine(
     `project`: what a person was asked about already, so that what runs is what he looked at; `look_again` asks anew,
     when the hooks are loaded again.
     """
+    log_hooks(interface, os.environ)
     project = project or Project(places, trust_now=options.trust_project, notify=notify)
     config = load(places, trusted=project.trusted, overrides=overrides(options))
     for notice in config.notices:

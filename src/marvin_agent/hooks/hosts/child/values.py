@@ -155,18 +155,32 @@ class Usage(Stand):
     cost: Cost
 
 
-def _text_of(parts: tuple[Any, ...]) -> str:
+def text_of(parts: tuple[Any, ...]) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, Text))
 
 
-class UserMessage(Stand, tag="role=user"):
+class Written(Stand):
+    """What messages of users, tools and hooks have in common."""
+
     content: tuple[UserPart, ...]
     timestamp: int = 0
 
     @property
     def text(self) -> str:
         """The text parts, a line between them."""
-        return _text_of(self.content)
+        return text_of(self.content)
+
+
+class Detailed(Written):
+    details: Any
+
+    @property
+    def details_data(self) -> Any:
+        """A fresh copy of the details; None when there are none."""
+        return self.details
+
+
+class UserMessage(Written, tag="role=user"): ...
 
 
 class AssistantMessage(Stand, tag="role=assistant"):
@@ -190,44 +204,18 @@ class AssistantMessage(Stand, tag="role=assistant"):
         return tuple(part for part in self.content if isinstance(part, ToolCall))
 
 
-class ToolResultMessage(Stand, tag="role=toolResult"):
+class ToolResultMessage(Detailed, tag="role=toolResult"):
     tool_call_id: str
     tool_name: str
-    content: tuple[UserPart, ...]
-    details: Any
     input: Any
     """The arguments that ran, when a hook changed them."""
     is_error: bool
     status: str | None
-    timestamp: int = 0
-
-    @property
-    def text(self) -> str:
-        """The text parts, a line between them."""
-        return _text_of(self.content)
-
-    @property
-    def details_data(self) -> Any:
-        """A fresh copy of the details; None when there are none."""
-        return self.details
 
 
-class HookMessage(Stand, tag="role=hookMessage"):
+class HookMessage(Detailed, tag="role=hookMessage"):
     custom_type: str
-    content: tuple[UserPart, ...]
     display: bool = True
-    details: Any
-    timestamp: int = 0
-
-    @property
-    def text(self) -> str:
-        """The text parts, a line between them."""
-        return _text_of(self.content)
-
-    @property
-    def details_data(self) -> Any:
-        """A fresh copy of the details; None when there are none."""
-        return self.details
 
 
 class Price(Stand):
@@ -291,12 +279,10 @@ class Header(Stand):
     parent: str | None
 
 
-class SessionInfo(Stand):
-    pass
+class SessionInfo(Stand): ...
 
 
-class CompactionState(Stand):
-    pass
+class CompactionState(Stand): ...
 
 
 class ToolResult(Stand):
@@ -319,7 +305,7 @@ class ToolAnswer(NamedTuple):
 
     @property
     def text(self) -> str:
-        return _text_of(self.content)
+        return text_of(self.content)
 
 
 class Executed(NamedTuple):
