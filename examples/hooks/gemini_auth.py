@@ -1,6 +1,8 @@
-"""Gemini auth: the key of Google's models from the environment, read for each call, so that it can be rotated.
+"""Gemini auth: the key of Google's models from environment variables that you choose, before any stored key.
 
-Settings: `variables`, the names to look for, the first that is set counts.
+One key for work and one for the rest: put it into the settings of the project or the machine which variable counts.
+
+Settings: `variables`, the names to look for; the first that is set counts.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 Nothing that you see is touched: not the index, not the branch, not the stash. `/checkpoints` lists what there is,
 `/restore` goes back to the latest, `/restore N` to that one; where you were is kept as a checkpoint first, so that a
-restore can be taken back. Ignored files are not kept.
+restore can be taken back. Ignored files are not kept, and of the checkpoints the latest hundred.
 
 A call that would change files is refused when it cannot be secured; without a repository the hook does nothing.
 """
@@ -14,6 +14,7 @@ import tempfile
 from marvin_agent.hooks import Context, HookAPI, ToolExecuteBefore, TurnStart
 
 REFS = "refs/marvin/checkpoints"
+MOST = 100
 WHO = {
     f"GIT_{role}_{what}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -53,6 +54,8 @@ class Repository:
         number = numbers[-1] + 1 if numbers else 1
         commit = (await self.git("commit-tree", tree, "-m", why)).strip()
         await self.git("update-ref", f"{REFS}/{number}", commit)
+        for old in numbers[: 1 - MOST]:
+            await self.git("update-ref", "-d", f"{REFS}/{old}")
         return number
 
     async def restore(self, number: int) -> int:

@@ -1,10 +1,11 @@
-"""Model router: short prompts go to a cheap model, everything else to the model that you chose.
+"""Model router: a conversation begins with a cheap model, and goes to the model that you chose once it gets hard.
 
-The whole run that a prompt starts stays with its model, tool calls included. A prompt with a picture is never short,
-nor is one that names a file with `@`.
+Hard is a prompt that is long, has a picture, names a file with `@` or says a word such as "refactor". From there on the
+conversation stays with your model: "yes, go on" is no easy prompt in the middle of a migration, and its cache is warm.
+The whole run that a prompt starts stays with its model, tool calls included.
 
-Settings: `cheap`, the model for short prompts as `provider/id`; `characters`, how long a short prompt may be (120);
-`hard`, a regular expression for short prompts that are not easy.
+Settings: `cheap`, the model for short prompts as `provider/id`; `characters`, how long an easy prompt may be (120);
+`hard`, a regular expression for prompts that are not easy.
 """
 
 import re
@@ -29,7 +30,11 @@ def setup(marvin: HookAPI) -> None:
         texts = [part.text for part in event.output.parts if hasattr(part, "text")]
         text = "\n".join(texts)
         short = len(texts) == len(event.output.parts) and len(text) <= longest and not hard.search(text)
-        (easy.add if short else easy.discard)(event.session_id)
+        begun = any(entry.type == "message" for entry in ctx.sessions.entries())
+        if not short:
+            easy.discard(event.session_id)
+        elif not begun:
+            easy.add(event.session_id)
 
     @marvin.on("model.resolve", purposes=("turn",))
     async def route(event: ModelResolve, ctx: Context) -> dict[str, object] | None:

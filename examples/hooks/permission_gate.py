@@ -10,9 +10,10 @@ import re
 from marvin_agent.hooks import Context, HookAPI, ToolBeforeResult, ToolExecuteBefore
 
 PATTERNS = (
-    r"\brm\s+(-\S+\s+)*-\w*[rRf]",
+    r"\brm\b[^;&|\n]*\s-(-recursive|-force|\w*[rRf])",
+    r"\bfind\b[^;&|\n]*\s-(delete|exec\w*\s+rm)\b",
     r"\bsudo\b",
-    r"\bgit\s+(push\b.*(--force|\s-f\b)|reset\s+--hard|clean\s+-\w*f|branch\s+-D)",
+    r"\bgit\s+(push\b.*(--force|\s-f\b|\s\+\S)|reset\s+--hard|checkout\s+(--\s+)?\.(?=\s|$)|clean\s+-\w*f|branch\s+-D)",
     r"\b(mkfs|fdisk|shutdown|reboot)\b|\bdd\b.*\bof=",
     r"\b(chmod|chown)\s+-R\b",
     r"\b(curl|wget)\b.*\|\s*(sudo\s+)?\w*sh\b",

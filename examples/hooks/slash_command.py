@@ -26,10 +26,12 @@ def setup(marvin: HookAPI) -> None:
         if done.code:
             ctx.ui.notify(done.stderr.strip(), "error")
             return
-        if not done.stdout.strip():
+        new = await ctx.exec("git", ["ls-files", "--others", "--exclude-standard"])
+        if not done.stdout.strip() and not new.stdout.strip():
             ctx.ui.notify(f"Nothing has changed since {base}.")
             return
         diff = done.stdout[:LARGEST]
         cut = "\n(The diff goes on; read the files.)" if len(done.stdout) > LARGEST else ""
+        files = f"\n\nThese files are new; read them:\n{new.stdout}" if new.stdout.strip() else ""
         focus = marvin.settings.get("focus", FOCUS)
-        marvin.send(f"Review this diff. Look for {focus}.\n\n```diff\n{diff}\n```{cut}")
+        marvin.send(f"Review this diff. Look for {focus}.\n\n```diff\n{diff}\n```{cut}{files}")

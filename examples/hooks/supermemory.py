@@ -106,7 +106,8 @@ def setup(marvin: HookAPI) -> None:
 
     @marvin.on("chat.message")
     async def inject(event: ChatMessage, ctx: Context) -> dict[str, Any] | None:
-        if event.session_id in injected:
+        begun = any(entry.type == "message" for entry in ctx.sessions.entries())
+        if begun or event.session_id in injected:
             return None
         injected.add(event.session_id)
         server = memory(ctx)

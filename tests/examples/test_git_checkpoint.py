@@ -70,3 +70,12 @@ def test_a_call_that_cannot_be_secured_is_refused(example: Example) -> None:
     called = hook.call("write", path="a", content="x")
     assert called.status == "blocked"
     assert (hook.work / "a").read_text() == "one\n"
+
+
+def test_old_checkpoints_go_as_new_ones_come(example: Example) -> None:
+    hook = prepared(example, call("bash", command="echo two > a"))
+    shell(hook, "for n in $(seq 100); do git update-ref refs/marvin/checkpoints/$n HEAD; done; echo x > new")
+    hook.prompt("go")
+    hook.command("checkpoints")
+    numbers = [line.split()[0] for line in hook.told[-1].splitlines()]
+    assert sorted(map(int, numbers)) == list(range(2, 102))

@@ -29,12 +29,13 @@ def test_short_and_easy_prompts_go_to_the_cheap_model(example: Example, prompt: 
     assert used(hook) == [model]
 
 
-def test_the_whole_run_stays_with_its_model_and_the_next_is_judged_anew(example: Example) -> None:
+def test_a_run_stays_with_its_model_and_a_conversation_that_got_hard_with_yours(example: Example) -> None:
     call = {"toolCalls": [{"name": "bash", "arguments": {"command": "true"}}]}
-    hook = example("model_router", models=MODELS, settings=SETTINGS, replies=[call, {"text": "a"}, {"text": "b"}])
-    hook.prompt("run it")
-    hook.prompt("design the next version of it")
-    assert used(hook) == ["small", "small", "one"]
+    replies = [call, *[{"text": "a"}] * 4]
+    hook = example("model_router", models=MODELS, settings=SETTINGS, replies=replies)
+    for prompt in ("run it", "again", "design the next version of it", "yes, go on"):
+        hook.prompt(prompt)
+    assert used(hook) == ["small", "small", "small", "one", "one"]
 
 
 def test_other_calls_than_turns_are_left_alone(example: Example) -> None:

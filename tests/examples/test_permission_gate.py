@@ -10,6 +10,10 @@ BEFORE = "tool.execute.before"
     [
         "rm -rf build",
         "rm -v -f x",
+        "rm build --recursive",
+        "find . -name '*.py' -delete",
+        "git push origin +main",
+        "git checkout -- .",
         "sudo ls",
         "git push --force",
         "git reset --hard",
@@ -24,7 +28,10 @@ def test_a_dangerous_command_is_asked_about_and_no_means_no(example: Example, co
     assert hook.person.asked[0].details[0] == command
 
 
-@pytest.mark.parametrize("command", ["ls -rf", "git push origin main", "rm notes.txt", "echo farm -rf"])
+@pytest.mark.parametrize(
+    "command",
+    ["ls -rf", "rm a; ls -rf", "git checkout .github/x", "git push origin main", "rm notes.txt", "echo farm -rf"],
+)
 def test_an_ordinary_command_runs_unasked(example: Example, command: str) -> None:
     hook = example("permission_gate", answers=[])
     assert not hook.emit(BEFORE, tool_name="bash", input={"command": command}).blocked

@@ -21,6 +21,16 @@ def test_the_uncommitted_changes_are_sent_for_review(hook: BlockingHarness) -> N
     assert "-one\n+two" in hook.sent[0]
 
 
+def test_new_files_are_named_though_no_diff_shows_them(hook: BlockingHarness) -> None:
+    (hook.work / "new.py").write_text("print()\n")
+    (hook.work / ".gitignore").write_text("*.log\n")
+    (hook.work / "x.log").write_text("")
+    hook.command("review")
+    hook.wait_until(lambda: hook.requests)
+    assert "These files are new; read them:\n.gitignore\nnew.py\n" in hook.sent[0]
+    assert "x.log" not in hook.sent[0]
+
+
 def test_the_changes_since_a_branch(hook: BlockingHarness) -> None:
     hook.call("bash", command=f"git checkout -qb new && echo three > a && {GIT} commit -qam second")
     hook.command("review")
