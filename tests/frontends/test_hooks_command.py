@@ -52,7 +52,7 @@ def test_list_shows_id_path_events_and_why_not(marvin: Marvin) -> None:
     assert "not trusted" in rows["project:mine"]["why"]
     assert not (marvin.work / "ran").exists()
     text = marvin.run("hooks", "list").stdout
-    assert "global:gate" in text
+    assert "global:gate                  loaded      tool.execute.before; tools shout; commands hello\n" in text
     assert str(marvin.config_dir / "hooks" / "gate.py") in text
 
 

@@ -174,6 +174,16 @@ def test_what_a_hook_decides_about_a_permission_is_told(marvin: Marvin) -> None:
     assert 'bash "true --safe" was blocked by builtin:permissions' in story
 
 
+def test_a_refusal_because_a_gate_failed_is_told_as_one(marvin: Marvin) -> None:
+    (marvin.config_dir / "hooks" / "fails.py").write_text(
+        "def setup(marvin):\n    @marvin.on('tool.execute.before')\n    async def fail(event, ctx):\n        1 / 0\n"
+    )
+    marvin.script({"toolCalls": [{"name": "bash", "arguments": {"command": "true"}}]}, {"text": "done"})
+    marvin.run("-p", "--auto", "go")
+    story = marvin.run("hooks", "why").stdout
+    assert 'bash "true" was refused because global:fails line 2 failed: ZeroDivisionError: division by zero' in story
+
+
 def test_the_story_has_the_time_of_here_and_tells_when_the_day_changes(marvin: Marvin) -> None:
     marvin.script({"toolCalls": [{"name": "bash", "arguments": {"command": "rm -rf x"}}]}, {"text": "done"})
     marvin.run("-p", "--auto", "go")

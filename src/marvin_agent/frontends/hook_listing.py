@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from marvin_agent.config import Config, load
 from marvin_agent.errors import UsageError
-from marvin_agent.frontends.hook_check import check_each
+from marvin_agent.frontends.hook_check import Checked, check_each
 from marvin_agent.frontends.hook_sources import Project, gather
 from marvin_agent.hooks.sources import Source, each_once, hooks_in, ids_of
 from marvin_agent.jsonfile import read_json, write_json
@@ -55,7 +55,9 @@ def list_hooks(options: argparse.Namespace, places: Places) -> int:
         print(json.dumps(rows, indent=2))
         return 0
     for row in rows:
-        print(printable(f"{row['id']:<28} {row['state']:<11} {', '.join(row['events'])}".rstrip()))
+        brings = [f"{kind} {', '.join(row[kind])}" for kind in ("tools", "commands") if row[kind]]
+        about = "; ".join([*filter(None, [", ".join(row["events"])]), *brings])
+        print(printable(f"{row['id']:<28} {row['state']:<11} {about}".rstrip()))
         if row["path"]:
             print(printable(f"    {row['path']}"))
         for line in row["why"].splitlines():
@@ -78,7 +80,7 @@ def _rows(found: Found, places: Places) -> list[dict[str, Any]]:
         elif problems := checked[hook_id].problems:
             rows.append(_row(hook_id, source.path, "broken", "\n".join(problems)))
         else:
-            rows.append(_row(hook_id, source.path, "loaded", events=checked[hook_id].events))
+            rows.append(_row(hook_id, source.path, "loaded", checked=checked[hook_id]))
     rows += [
         _row(hook_id, path, "not loaded", "the project is not trusted: `marvin trust`")
         for hook_id, path in found.untrusted.items()
@@ -88,9 +90,11 @@ def _rows(found: Found, places: Places) -> list[dict[str, Any]]:
     return [row | {"required": row["id"] in required} for row in rows]
 
 
-def _row(hook_id: str, path: str, state: str, why: str = "", events: list[str] | None = None) -> dict[str, Any]:
+def _row(hook_id: str, path: str, state: str, why: str = "", checked: Checked | None = None) -> dict[str, Any]:
     scope = hook_id.partition(":")[0]
-    return {"id": hook_id, "scope": scope, "path": path, "events": events or [], "state": state, "why": why}
+    events, tools, commands = (checked.events, checked.tools, checked.commands) if checked else ([], (), ())
+    brings = {"events": events, "tools": list(tools), "commands": list(commands)}
+    return {"id": hook_id, "scope": scope, "path": path, **brings, "state": state, "why": why}
 
 
 def _builtin() -> dict[str, Source]:

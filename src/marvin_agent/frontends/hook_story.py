@@ -16,6 +16,7 @@ WORDS = {
     "skipped": "went on without",
     "ok": "was seen by",
 }
+FAILED = {"timeout": "was late", "skipped": "was skipped"}
 BAR = 40
 SHOWN = 80
 AROUND = 20
@@ -70,6 +71,8 @@ def _sentence(entry: dict[str, Any]) -> str:
     if entry["outcome"] == "changed":
         changes = "; ".join(_change(each) for each in entry["diff"])
         return f"{told}: {changes}" if changes else f"{told} ({entry['event']})"
+    if entry.get("refused") and entry["outcome"] != "blocked":
+        told = f"{what} was refused because {who} {FAILED.get(entry['outcome'], 'failed')}"
     return f"{told}: {entry['error']}" if entry.get("error") else told
 
 

@@ -57,7 +57,9 @@ def blame_line(error: BaseException, handler: Handler) -> str | None:
     return found
 
 
-def record_of(running: Running, verdict: Verdict, changes: tuple[Change, ...], why: str | None) -> Record:
+def record_of(
+    running: Running, verdict: Verdict, changes: tuple[Change, ...], why: str | None, *, refused: bool
+) -> Record:
     handler = running.handler
     return Record(
         event=handler.spec.name,
@@ -68,6 +70,7 @@ def record_of(running: Running, verdict: Verdict, changes: tuple[Change, ...], w
         changes=changes,
         error=why,
         subject=subject_of(running.event),
+        refused=refused,
     )
 
 

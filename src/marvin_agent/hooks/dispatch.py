@@ -256,7 +256,9 @@ class Dispatcher:
         changes = (*outcome.changes[before:], *given)
         if outcome.hidden:
             changes = tuple(change._replace(before=WITHHELD, after=WITHHELD) for change in changes)
-        self._watcher.recorded(record_of(running, verdict, changes, why), outcome.event)
+        self._watcher.recorded(
+            record_of(running, verdict, changes, why, refused=outcome.refused is not None), outcome.event
+        )
         return ended
 
     async def _call(self, running: Running) -> Any:

@@ -46,6 +46,8 @@ class Record(NamedTuple):
     """Why it failed; the reason, when it refused."""
     subject: str
     """What it was about, in short: `bash "rm -rf build"`."""
+    refused: bool
+    """Whether the event was refused with it: by the handler, or because a closed one failed."""
 
 
 class Failure(NamedTuple):

@@ -1,6 +1,6 @@
 """The trace of handlers: a JSON line per call in a file of the user's choice, and decisions always beside the session.
 
-A line has `time, event, hook, handler, ms, outcome, diff, error, subject, session`; `diff` is a list of
+A line has `time, event, hook, handler, ms, outcome, diff, error, subject, refused, session`; `diff` is a list of
 `{field, before, after}`. Secrets are masked, long texts cut.
 """
 
@@ -99,6 +99,7 @@ def entry(record: Record, event: Event) -> dict[str, Any]:
         "diff": [diff(change) for change in record.changes],
         "error": masked_text(record.error) if record.error else None,
         "subject": masked_text(record.subject),
+        "refused": record.refused,
         "session": event.session_id,
     }
 
