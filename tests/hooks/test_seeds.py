@@ -14,11 +14,13 @@ from marvin_agent.agent import events as out
 from marvin_agent.agent.commands import Call, run_command
 from marvin_agent.errors import Refused, SessionError
 from marvin_agent.hooks.api import HookAPI
+from marvin_agent.hooks.dispatch import Limits
 from marvin_agent.llm.values import Model
 from marvin_agent.messages import HookMessage, ToolResultMessage, text_of
 from marvin_agent.session.entries import CompactionEntry
 from marvin_agent.session.store import Session
 from marvin_agent.testing.engine import MODEL, ScriptedEngine
+from marvin_agent.testing.person import Person
 from program import Marvin
 
 Setup = Callable[[HookAPI], Any]
@@ -275,6 +277,8 @@ def test_seed_001_timeout_is_30000_ms_by_default(tmp_path: Path) -> None:
     marvin = Marvin(tmp_path)
     shown = marvin.run("config", "show").stdout
     assert re.search(r"timeoutMs\W+30000", shown), shown
+    limits = Limits()
+    assert (limits.handler, limits.gate) == (30.0, 600.0)
 
 
 async def test_seed_001_an_attachment_of_send_reaches_conversation_and_model(tmp_path: Path) -> None:
@@ -456,18 +460,71 @@ async def test_seed_003_empty_attachments_are_none(tmp_path: Path) -> None:
 # 004: its conflict table (as hooks.md section 8 decides it), then its four examples.
 
 
-async def test_seed_004_conflicts_the_first_block_wins_and_after_goes_by_field(tmp_path: Path) -> None:
+async def test_seed_004_conflicts_the_first_block_wins_and_later_handlers_are_not_asked(tmp_path: Path) -> None:
+    asked: list[Any] = []
     hooks = {
-        "a": returning("tool_result", {"content": [{"type": "text", "text": "REDACTED"}]}),
-        "b": returning("tool_result", {"details": {"by": "b"}}),
-        "c": on("tool_call", lambda event, ctx: {"block": True, "reason": "c"} if "x" in event.tool_call_id else None),
+        "a": returning("tool_call", {"block": False, "reason": "a"}),
+        "b": returning("tool_call", {"block": True, "reason": "b"}),
+        "c": on("tool_call", lambda event, ctx: asked.append(event) or {"block": True, "reason": "c"}),
     }
-    replies = [{"toolCalls": [{**call("bash", command="echo secret"), "id": "call_1"}]}, {"text": "ok"}]
+    replies = [{"toolCalls": [call("bash", command="touch ran")]}, {"text": "ok"}]
     async with ScriptedEngine(tmp_path, replies, hooks=hooks) as e:
         await e.prompt("go")
         (result,) = results(e)
-    assert text_of(result.content) == "REDACTED"
-    assert json.loads(bytes(result.details)) == {"by": "b"}  # type: ignore[arg-type]
+        assert result.status == "blocked" and "library:b refused the call: b" in text_of(result.content)
+        assert (asked, (e.work / "ran").exists()) == ([], False)
+
+
+async def test_seed_004_conflicts_a_tool_call_handler_that_throws_blocks(tmp_path: Path) -> None:
+    replies = [{"toolCalls": [call("bash", command="touch ran")]}, {"text": "ok"}]
+    async with ScriptedEngine(tmp_path, replies, hooks={"a": on("tool_call", fail)}) as e:
+        await e.prompt("go")
+        assert "as planned" in text_of(results(e)[0].content)
+        assert not (e.work / "ran").exists()
+
+
+async def test_seed_004_conflicts_after_goes_by_field(tmp_path: Path) -> None:
+    hooks = {
+        "a": returning("tool_result", {"content": [{"type": "text", "text": "REDACTED"}]}),
+        "b": returning("tool_result", {"details": {"by": "b"}}),
+        "c": returning("tool_result", {"isError": True}),
+    }
+    replies = [{"toolCalls": [call("bash", command="echo secret")]}, {"text": "ok"}]
+    async with ScriptedEngine(tmp_path, replies, hooks=hooks) as e:
+        await e.prompt("go")
+        (result,) = results(e)
+    assert (text_of(result.content), result.details_data, result.is_error) == ("REDACTED", {"by": "b"}, True)
+
+
+async def test_seed_004_conflicts_every_message_before_the_start_is_kept(tmp_path: Path) -> None:
+    hooks = {
+        name: returning("before_agent_start", {"message": {"custom_type": name, "content": f"from {name}"}})
+        for name in "ab"
+    }
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks=hooks) as e:
+        await e.prompt("go")
+        said = json.dumps(e.bodies[0])
+    assert said.index("from a") < said.index("from b")
+
+
+async def test_seed_004_conflicts_a_cancel_ends_the_event_and_instructions_are_chained(tmp_path: Path) -> None:
+    def longer(word: str) -> Setup:
+        return on("session.compacting", lambda event, ctx: {"prompt": f"{event.output.prompt or ''} {word}"})
+
+    hooks = {"a": longer("ONE"), "b": longer("TWO")}
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}, {"text": "summed up"}], hooks=hooks) as e:
+        await e.prompt("go")
+        await e.engine.compact()
+        assert "ONE TWO" in json.dumps(e.bodies[1])
+    asked: list[Any] = []
+    hooks = {
+        "a": returning("session_before_switch", {"cancel": True, "reason": "stay"}),
+        "b": hearing("session_before_switch", asked),
+    }
+    async with ScriptedEngine(tmp_path, hooks=hooks) as e:
+        with pytest.raises(Refused, match="library:a: stay"):
+            await e.engine.conversation.new()
+    assert asked == []
 
 
 async def test_seed_004_conflicts_context_is_chained_and_the_first_own_compaction_decides(tmp_path: Path) -> None:
@@ -482,6 +539,28 @@ async def test_seed_004_conflicts_context_is_chained_and_the_first_own_compactio
         await e.prompt("go")
         assert json.dumps(e.bodies[0]).count("CHAINED") == 2
         assert (await e.engine.compact()).summary == "c's"
+
+
+@pytest.mark.parametrize(("answers", "reason"), [(None, "no UI"), ([False], "user denied command"), ([True], None)])
+async def test_seed_004_example_block_unsafe_commands(
+    tmp_path: Path, answers: list[bool] | None, reason: str | None
+) -> None:
+    async def gate(event: Any, ctx: Any) -> Any:
+        if event.tool_name != "bash" or "rm -rf" not in event.input.get("command", ""):
+            return None
+        if not ctx.has_ui:
+            return {"block": True, "reason": "rm -rf blocked (no UI)"}
+        if not await ctx.ui.confirm("Dangerous command", f"Allow: {event.input['command']}"):
+            return {"block": True, "reason": "user denied command"}
+        return None
+
+    replies = [{"toolCalls": [call("bash", command="rm -rf build")]}, {"text": "ok"}]
+    hooks = {"a": on("tool_call", gate)}
+    async with ScriptedEngine(tmp_path, replies, hooks=hooks, interface=Person(answers)) as e:
+        (e.work / "build").mkdir()
+        await e.prompt("clean")
+        assert (e.work / "build").exists() is (reason is not None)
+        assert reason is None or reason in text_of(results(e)[0].content)
 
 
 async def test_seed_004_example_redact_tool_output(tmp_path: Path) -> None:
