@@ -208,6 +208,10 @@ def test_the_written_hook_checks_and_its_test_passes(marvin: Marvin, tmp_path: P
     again = marvin.run("hooks", "new", "mine", "--event", "tool_call", "--dir", str(tmp_path / "new"))
     assert again.code == 2
     assert "is there already" in again.stderr
+    hidden = marvin.run("hooks", "new", "_mine", "--event", "tool_call", "--dir", str(tmp_path / "new"))
+    assert hidden.code == 2
+    assert "is no hook" in hidden.stderr
+    assert "`marvin trust`" in marvin.run("hooks", "new", "mine", "--event", "tool_call", "--project").stderr
 
 
 def test_disable_and_enable_by_id(marvin: Marvin) -> None:

@@ -213,3 +213,19 @@ def test_the_waterfall_shows_when_each_call_was(marvin: Marvin, tmp_path: Path) 
     assert f"|{'#' * 10}{' ' * 30}|" in first
     assert f"|{' ' * 39}#|" in second
     assert second.split()[:4] == ["3.999", "s", "1.00", "ms"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"hook": "global:x"}',
+        '{"time": "noon", "event": "e", "hook": "h", "handler": "f", "outcome": "ok", "ms": 1, "diff": []}',
+        '{"time": "2026-03-01T10:00:01Z", "event": "", "hook": "", "handler": "f", "outcome": "", "ms": 1, "diff": [1]}',
+        "[]",
+    ],
+)
+def test_what_is_no_trace_is_told_with_its_line(marvin: Marvin, tmp_path: Path, line: str) -> None:
+    (tmp_path / "trace.jsonl").write_text(f"{line}\n")
+    done = marvin.run("hooks", "trace", str(tmp_path / "trace.jsonl"))
+    assert done.code == 2
+    assert done.stderr == f"marvin: {tmp_path}/trace.jsonl:1: is not a line of a trace\n"

@@ -538,7 +538,8 @@ async def test_seed_004_conflicts_context_is_chained_and_the_first_own_compactio
     async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks=hooks) as e:
         await e.prompt("go")
         assert json.dumps(e.bodies[0]).count("CHAINED") == 2
-        assert (await e.engine.compact()).summary == "c's"
+        done = await e.engine.compact()
+        assert (done.summary, done.from_hook) == ("c's", True)
 
 
 @pytest.mark.parametrize(("answers", "reason"), [(None, "no UI"), ([False], "user denied command"), ([True], None)])

@@ -25,6 +25,8 @@ def write_hook(directory: str, name: str, event: str) -> tuple[str, str]:
     """Write the hook and its test; the paths. Nothing is overwritten."""
     if not name.isidentifier():
         raise UsageError(f"{name!r} cannot be a file of Python: use letters, digits and _")
+    if name.startswith("_"):
+        raise UsageError(f"{name!r} would not be loaded: a file whose name begins with _ is no hook")
     spec = SPECS[one_event(event)]
     os.makedirs(directory, exist_ok=True)
     hook, test = os.path.join(directory, f"{name}.py"), os.path.join(directory, f"_test_{name}.py")

@@ -16,6 +16,7 @@ WORDS = {
     "skipped": "went on without",
     "ok": "was seen by",
 }
+TEXTS = ("time", "event", "hook", "handler", "outcome")
 FAILED = {"timeout": "was late", "skipped": "was skipped"}
 BAR = 40
 SHOWN = 80
@@ -38,10 +39,24 @@ def read_trace(path: str) -> list[dict[str, Any]]:
             if number == len(lines):
                 break
             raise UsageError(f"{path}:{number}: is not a line of a trace") from None
-        if not isinstance(entry, dict) or "hook" not in entry:
+        if not _is_line(entry):
             raise UsageError(f"{path}:{number}: is not a line of a trace")
         found.append(entry)
     return found
+
+
+def _is_line(entry: Any) -> bool:
+    """Whether it has what is told of a call."""
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in TEXTS):
+        return False
+    changes = entry.get("diff")
+    if not isinstance(entry.get("ms"), int | float) or not isinstance(changes, list):
+        return False
+    try:
+        datetime.fromisoformat(entry["time"])
+    except ValueError:
+        return False
+    return all(isinstance(each, dict) and {"field", "before", "after"} <= each.keys() for each in changes)
 
 
 def story(entries: Iterable[dict[str, Any]]) -> list[str]:

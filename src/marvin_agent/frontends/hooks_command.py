@@ -57,6 +57,8 @@ def run(options: argparse.Namespace, places: Places) -> int:
             directory = options.dir or (places.project_hooks_dir if options.project else places.hooks_dir)
             for path in write_hook(directory, options.name, options.event):
                 print(path)
+            if options.project and not options.dir:
+                print("Once it is written, `marvin trust` lets it run in this project.", file=sys.stderr)
             return 0
         case "run":
             return run_hook(options, places)
