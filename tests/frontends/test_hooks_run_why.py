@@ -220,7 +220,7 @@ def test_the_waterfall_shows_when_each_call_was(marvin: Marvin, tmp_path: Path) 
     [
         '{"hook": "global:x"}',
         '{"time": "noon", "event": "e", "hook": "h", "handler": "f", "outcome": "ok", "ms": 1, "diff": []}',
-        '{"time": "2026-03-01T10:00:01Z", "event": "", "hook": "", "handler": "f", "outcome": "", "ms": 1, "diff": [1]}',
+        '{"time": "2026-03-01T10:00:01Z", "event": "", "hook": "", "handler": "f", "outcome": "","ms": 1, "diff": [1]}',
         "[]",
     ],
 )

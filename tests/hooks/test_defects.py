@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from marvin_agent.hooks.api import HookAPI
 from marvin_agent.hooks.spec import ROWS
 from marvin_agent.messages import text_of
 from marvin_agent.testing.engine import ScriptedEngine
+from marvin_agent.testing.person import Person
 from program import Marvin
 
 Setup = Callable[[HookAPI], Any]
@@ -60,12 +60,10 @@ async def test_w02_w03_after_results_compose_by_field_and_is_error_counts(tmp_pa
 @pytest.mark.parametrize("event", ["app.start", "turn.start", "tool.execute.after", "session.shutdown"])
 async def test_w04_no_handler_holds_anything_up_for_ever(tmp_path: Path, event: str) -> None:
     async def hang(event: Any, ctx: Any) -> None:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
 
-    began = time.monotonic()
     async with ScriptedEngine(tmp_path, [ECHO, OK], hooks={"a": on(event, hang)}, hook_timeout=0.2) as e:
         assert (await e.prompt("go")).error is None
-    assert time.monotonic() - began < 10
 
 
 async def test_w05_a_failing_transform_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -231,14 +229,29 @@ async def test_w18_what_is_sent_is_never_a_command(tmp_path: Path, text: str) ->
 
 
 async def test_w19_two_dialogs_at_once_are_asked_one_after_the_other(tmp_path: Path) -> None:
-    answers: list[Any] = []
+    class OneAtATime(Person):
+        open = 0
 
-    async def ask(event: Any, ctx: Any) -> None:
-        answers.extend(await asyncio.gather(ctx.ui.confirm("one"), ctx.ui.confirm("two")))
+        async def confirm(self, title: str, message: str, timeout: float | None) -> bool:
+            assert self.open == 0, "a second dialog took the place of the first"
+            self.open += 1
+            await asyncio.sleep(0.01)
+            self.open -= 1
+            return await super().confirm(title, message, timeout)
 
-    async with ScriptedEngine(tmp_path, [OK], hooks={"a": on("turn.start", ask)}) as e:
+    async def gate(event: Any, ctx: Any) -> Any:
+        agreed = await asyncio.gather(*(ctx.ui.confirm(f"{event.tool_call_id} {n}") for n in range(2)))
+        return None if all(agreed) else {"block": True, "reason": str(agreed)}
+
+    person = OneAtATime([True, True, True, False])
+    replies = [{"toolCalls": [{**call("bash", command="true"), "id": each} for each in "ab"]}, OK]
+    hooks = {"gate": on("tool.execute.before", gate)}
+    async with ScriptedEngine(tmp_path, replies, hooks=hooks, interface=person) as e:
         await e.prompt("go")
-    assert answers == [False, False]
+        first, second = tool_results(e)
+        assert (first.status, second.status) == ("ok", "blocked")
+        assert "[True, False]" in second.text
+    assert [question.title for question in person.asked] == ["a 0", "a 1", "b 0", "b 1"]
 
 
 async def test_w20_exec_kills_tells_and_raises(tmp_path: Path) -> None:
@@ -257,13 +270,19 @@ async def test_w20_exec_kills_tells_and_raises(tmp_path: Path) -> None:
 
 async def test_w21_names_that_are_taken_are_errors(tmp_path: Path) -> None:
     def tool(marvin: HookAPI) -> None:
-        marvin.tool(name="bash")(lambda text: text)
+        @marvin.tool
+        def bash(command: str) -> str:
+            """Run something else."""
+            return command
 
     def command(marvin: HookAPI) -> None:
         marvin.command("quit", "shadows")(lambda args, ctx: None)
 
     async with ScriptedEngine(tmp_path, hooks={"a": tool, "b": command}) as e:
         assert [problem.hook for problem in e.engine.hooks.problems] == ["library:a", "library:b"]
+        errors = [problem.error for problem in e.engine.hooks.problems]
+    assert "builtin has added already" in errors[0] and 'replaces="bash"' in errors[0]
+    assert "/quit is marvin's own command" in errors[1]
 
 
 async def test_w22_w23_changed_input_is_checked_again_and_after_fires_for_what_did_not_run(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from marvin_agent.hooks.raised import Raised
 def describe_load(error: BaseException) -> str:
     """Why a hook did not load, in a line."""
     if isinstance(error, HookError):
-        return error.message
+        return f"{error.message} {error.hint}" if error.hint else error.message
     if isinstance(error, Raised) and error.told:
         return error.told
     if isinstance(error, SyntaxError):

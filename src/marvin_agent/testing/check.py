@@ -18,6 +18,7 @@ from marvin_agent.agent import events as out
 from marvin_agent.errors import MarvinError
 from marvin_agent.hooks.api import Bus, HookAPI
 from marvin_agent.hooks.engine import Engine
+from marvin_agent.hooks.load import describe_load
 from marvin_agent.hooks.loop import HookLoop
 from marvin_agent.hooks.registry import Handler, Hook, Registry
 from marvin_agent.testing.engine import ScriptedEngine
@@ -33,7 +34,7 @@ def noting(problems: list[Problem]) -> type[HookAPI]:
     class Noting(HookAPI):
         def __init__(self, hook: Hook, registry: Registry, engine: Engine, loop: HookLoop, bus: Bus) -> None:
             def note(error: MarvinError) -> None:
-                problems.append({"place": _line_of(hook.path), "error": error.message, "traceback": ""})
+                problems.append({"place": _line_of(hook.path), "error": describe_load(error), "traceback": ""})
 
             listening: Any = _Forgiving(registry, "subscribe", note)
             super().__init__(hook, listening, _Forgiving(engine, "register_", note), loop, bus)
