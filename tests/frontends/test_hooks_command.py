@@ -1,5 +1,6 @@
 """`marvin hooks` and `marvin validate`, in the installed program."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -170,6 +171,32 @@ def test_check_tells_what_the_configuration_names_and_is_not_there(marvin: Marvi
     assert done.code == 1
     assert "nowhere.py" in done.stderr
     assert "hooks.required names global:gone" in done.stderr
+
+
+def test_check_tells_of_settings_for_a_hook_that_is_not_there(marvin: Marvin) -> None:
+    settings = {"global:gaet": {"a": 1}, "global:gate": {"a": 1}, "project:elsewhere": {"a": 1}}
+    marvin.configure(hooks={"settings": settings, "disabled": ["gate"]})
+    done = marvin.run("hooks", "check")
+    assert done.code == 0
+    assert [line.removeprefix("marvin: ") for line in done.stderr.splitlines()] == [
+        "hooks.disabled names gate, and there is no such hook; did you mean global:gate?",
+        "hooks.settings names global:gaet, and there is no such hook; did you mean global:gate?",
+    ]
+
+
+def test_a_hook_in_a_process_of_its_own_is_checked_listed_and_run_like_any_other(
+    marvin: Marvin, tmp_path: Path
+) -> None:
+    own = marvin.config_dir / "hooks" / "own.py"
+    block = "# /// script\n# dependencies = []\n# [tool.marvin]\n# isolate = true\n# ///\n"
+    own.write_text(f"{block}{GATE}")
+    assert "own.py: tool.execute.before; tools shout; commands hello" in marvin.run("hooks", "check", str(own)).stdout
+    payload = json.dumps({"toolName": "bash", "input": {"command": "rm -rf /"}})
+    done = marvin.run("hooks", "run", str(own), "--event", "tool.execute.before", "--input", payload)
+    assert done.stdout.startswith("blocked: refused by the user\n")
+    own.write_text(f"{block}def setup(marvin):\n    marvin.on('turn.strat', print)\n")
+    done = marvin.run("hooks", "check", str(own))
+    assert (done.code, done.stderr[: len(str(own)) + 3]) == (1, f"{own}:7:")
 
 
 def test_check_runs_in_a_clean_environment_and_an_empty_directory(marvin: Marvin, tmp_path: Path) -> None:

@@ -17,6 +17,9 @@ from marvin_agent.places import Places
 from marvin_agent.policies import instructions, model_notice, permissions
 from marvin_agent.text import printable
 
+ELSEWHERE = ("project", "package", "flag")
+"""Scopes whose hooks may be there in another project, after trust, or with an option."""
+
 
 class Found(NamedTuple):
     """The hooks of this place and its configuration."""
@@ -95,6 +98,22 @@ def _row(hook_id: str, path: str, state: str, why: str = "", checked: Checked | 
     events, tools, commands = (checked.events, checked.tools, checked.commands) if checked else ([], (), ())
     brings = {"events": events, "tools": list(tools), "commands": list(commands)}
     return {"id": hook_id, "scope": scope, "path": path, **brings, "state": state, "why": why}
+
+
+def misnamed(found: Found) -> list[str]:
+    """What the configuration says to hooks that are not there, where it could only be meant for this place."""
+    hooks = found.config.hooks
+    known = {*_builtin(), *found.sources}
+    given = {"disabled": hooks.disabled, "settings": hooks.settings, "isolate": hooks.isolate, "env": hooks.env}
+    told = []
+    for key, ids in given.items():
+        for each in ids:
+            if each in known or each.partition(":")[0] in ELSEWHERE:
+                continue
+            near = nearest_names(each, known, count=1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            told.append(f"hooks.{key} names {each}, and there is no such hook{meant}")
+    return told
 
 
 def _builtin() -> dict[str, Source]:

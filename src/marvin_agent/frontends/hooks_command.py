@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from marvin_agent.errors import UsageError
 from marvin_agent.frontends.hook_check import Checked, check_each
-from marvin_agent.frontends.hook_listing import find_hooks, list_hooks, switch
+from marvin_agent.frontends.hook_listing import find_hooks, list_hooks, misnamed, switch
 from marvin_agent.frontends.hook_run import run_hook
 from marvin_agent.frontends.hook_scaffold import write_hook
 from marvin_agent.frontends.hook_sources import configuration, untrusted_root
@@ -75,7 +75,7 @@ def check_all(places: Places) -> int:
     """Check every hook that would be loaded, and what the configuration says of hooks; 1 when something is wrong."""
     found = find_hooks(places)
     problems = [note for note in found.notes if note.startswith("hooks.paths")]
-    for note in found.notes:
+    for note in (*found.notes, *misnamed(found)):
         print(f"marvin: {printable(note)}", file=sys.stderr)
     for name in found.config.hooks.required:
         if name not in found.sources and name not in found.untrusted and not name.startswith("builtin:"):
