@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -285,6 +286,34 @@ def test_the_program_shows_the_progress_and_the_failure(tmp_path: Path) -> None:
     failed = marvin.run("-p", "hi", "--hook", str(tmp_path / "own.py"))
     assert failed.stdout == "done\n"
     assert "its dependencies (nothing-like-this) cannot be installed" in failed.stderr
+
+
+def test_checking_listing_running_and_testing_a_hook_install_what_it_needs_once(tmp_path: Path) -> None:
+    marvin = Marvin(tmp_path)
+    wheel(tmp_path / "wheels")
+    own = marvin.config_dir / "hooks" / "own.py"
+    own.parent.mkdir()
+    own.write_text(
+        "# /// script\n# dependencies = ['tinylib']\n# [tool.uv]\n# no-index = true\n"
+        f"# find-links = [{str(tmp_path / 'wheels')!r}]\n# ///\n"
+        "import tinylib\n"
+        "def setup(marvin):\n    marvin.on('turn.end', lambda event, ctx: ctx.ui.notify(tinylib.WORD))\n"
+    )
+    checked = marvin.run("hooks", "check")
+    assert "own.py: turn.end" in checked.stdout, checked.stderr
+    assert "installing what it needs" in checked.stderr
+    (tmp_path / "wheels" / "tinylib-1.0-py3-none-any.whl").unlink()  # from here on nothing can be installed
+    assert "global:own                   loaded      turn.end" in marvin.run("hooks", "list").stdout
+    ran = marvin.run("hooks", "run", str(own), "--event", "turn.end").stdout.splitlines()
+    assert ran[1] == "told the user: tiny"
+    (marvin.work / "test_own.py").write_text(
+        f"def test_it(marvin_hook):\n    hook = marvin_hook({str(own)!r})\n    hook.emit('turn.end')\n"
+        "    assert hook.told == ['tiny']\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_own.py"]
+    env = {**marvin.env, "PYTHONWARNINGS": ""}
+    done = subprocess.run(command, cwd=marvin.work, env=env, capture_output=True, text=True, check=False)
+    assert "1 passed" in done.stdout, done.stdout
 
 
 def test_the_report_of_pip_becomes_a_lock(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Checking hooks: each is loaded in a process of its own, with a clean environment and an empty working directory."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -9,7 +10,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+from marvin_agent.errors import HookError
+from marvin_agent.hooks.hosts.environment import python_for
+from marvin_agent.hooks.hosts.script import read_block
+from marvin_agent.hooks.hosts.settings import HostSettings
 from marvin_agent.hooks.sources import Source
+from marvin_agent.llm.auth.keys import provider_key_names
 
 TIME_LIMIT = 60.0
 AT_ONCE = 4
@@ -38,6 +44,10 @@ def check_each(sources: Sequence[Source], cache_dir: str) -> list[Checked]:
 
 def check(source: Source, cache_dir: str) -> Checked:
     """Load a hook and say what is wrong with it, if anything. `cache_dir` keeps the environments of hooks."""
+    try:
+        _prepare(source, cache_dir)
+    except HookError as error:
+        return Checked(source, problems=(f"{source.path}: {error.message}",))
     with tempfile.TemporaryDirectory() as empty:
         env = {name: os.environ[name] for name in KEPT if name in os.environ}
         env |= {"HOME": empty, "MARVIN_CONFIG_DIR": empty}
@@ -47,6 +57,22 @@ def check(source: Source, cache_dir: str) -> Checked:
         except subprocess.TimeoutExpired:
             return Checked(source, problems=(f"{source.path}: did not load within {TIME_LIMIT:g} s",))
     return _read(source, done)
+
+
+def _prepare(source: Source, cache_dir: str) -> None:
+    """Install what a hook needs, as a run would: with the user's own settings for where packages come from."""
+    path = os.path.realpath(source.path)
+    data = source.read(source.path) or b""
+    if not HostSettings().may_host(source.stem, data) or not (block := read_block(data, path)):
+        return
+    making = python_for(
+        block,
+        base=os.path.dirname(path),
+        cache_dir=os.path.join(cache_dir, "hooks"),
+        environ={name: value for name, value in os.environ.items() if name not in provider_key_names()},
+        progress=lambda text: print(f"{source.path}: {text}", file=sys.stderr),
+    )
+    asyncio.run(making)
 
 
 def _read(source: Source, done: "subprocess.CompletedProcess[bytes]") -> Checked:

@@ -36,7 +36,10 @@ def run_hook(options: argparse.Namespace, places: Places) -> int:
         raise UsageError(f"--input is not JSON: {error}") from None
     if not isinstance(payload, dict):
         raise UsageError("--input is a JSON object: the event's payload")
-    ran = asyncio.run(_send(_file(options.file), options.event, payload, places))
+    file = _file(options.file)
+    if problems := check(Source(file, "flag"), places.cache_dir).problems:
+        raise MarvinError("\n".join(problems))
+    ran = asyncio.run(_send(file, options.event, payload, places))
     if options.json:
         print(json.dumps(_as_json(ran), indent=2, ensure_ascii=False))
     else:
@@ -57,9 +60,6 @@ def _file(named: str) -> str:
 
 
 async def _send(file: str, event: str, payload: dict[str, Any], places: Places) -> Ran:
-    problems = check(Source(file, "flag"), places.cache_dir).problems
-    if problems:
-        raise MarvinError("\n".join(problems))
     async with Harness(
         file, settings=_settings(file, places), work=Path(places.cwd), cache_dir=places.cache_dir
     ) as harness:
