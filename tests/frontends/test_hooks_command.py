@@ -132,6 +132,15 @@ def test_check_goes_on_after_a_mistake_and_tells_each_with_its_line(marvin: Marv
     assert done.stdout == "1 hook checked, 1 with problems.\n"
 
 
+def test_a_hook_that_tries_whether_there_is_an_event_is_not_wrong(marvin: Marvin, tmp_path: Path) -> None:
+    (tmp_path / "tries.py").write_text(
+        "def setup(marvin):\n    try:\n        marvin.on('of.tomorrow', print)\n"
+        "    except Exception:\n        marvin.on('turn.end', print)\n"
+    )
+    done = marvin.run("hooks", "check", str(tmp_path / "tries.py"))
+    assert (done.code, done.stdout.splitlines()[0]) == (0, f"ok  {tmp_path / 'tries.py'}: turn.end")
+
+
 def test_check_names_the_file_of_a_package_that_is_wrong(marvin: Marvin, tmp_path: Path) -> None:
     (tmp_path / "pack" / "sub").mkdir(parents=True)
     (tmp_path / "pack" / "__init__.py").write_text("from .sub import deep\ndef setup(marvin): ...\n")

@@ -1,7 +1,7 @@
 """Loads one hook by itself and prints, as JSON, what it registered and every problem. Run as a process of its own.
 
-Nothing is sent to the hook: only its module and its `setup` run. A mistake in `marvin.on` and its like is noted with
-its line, and `setup` goes on to the next.
+Nothing is sent to the hook: only its module and its `setup` run. A hook that does not load is loaded once more, and
+then a mistake in `marvin.on` and its like is noted with its line, and `setup` goes on to the next.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,7 @@ from marvin_agent.testing.engine import ScriptedEngine
 from marvin_agent.testing.person import Person
 
 SETUP_TIMEOUT = 10.0
-Problem = dict[str, str]
+Problem = dict[str, Any]
 
 
 def noting(problems: list[Problem]) -> type[HookAPI]:
@@ -34,7 +35,7 @@ def noting(problems: list[Problem]) -> type[HookAPI]:
     class Noting(HookAPI):
         def __init__(self, hook: Hook, registry: Registry, engine: Engine, loop: HookLoop, bus: Bus) -> None:
             def note(error: MarvinError) -> None:
-                problems.append({"place": _line_of(hook.path), "error": describe_load(error), "traceback": ""})
+                problems.append({"event": "setup", "place": _line_of(hook.path), "error": describe_load(error)})
 
             listening: Any = _Forgiving(registry, "subscribe", note)
             super().__init__(hook, listening, _Forgiving(engine, "register_", note), loop, bus)
@@ -76,28 +77,38 @@ def _line_of(path: str) -> str:
 
 
 async def examine(path: str, cache_dir: str) -> dict[str, Any]:
-    """Load the hook in an engine that never starts and tell what came of it."""
+    """Tell what came of loading the hook."""
+    found = await _load(path, cache_dir)
+    if any(problem["event"] == "setup" and not problem["late"] for problem in found["problems"]):
+        noted: list[Problem] = []
+        again = await _load(path, cache_dir, noting(noted))
+        found["problems"] = [*noted, *again["problems"]] or found["problems"]
+    return found
+
+
+async def _load(path: str, cache_dir: str, api: type[HookAPI] = HookAPI) -> dict[str, Any]:
+    """Load the hook in an engine that never starts."""
     with tempfile.TemporaryDirectory() as directory:
         scripted = ScriptedEngine(
             Path(directory), interface=Person(), hook_timeout=SETUP_TIMEOUT, cache_dir=cache_dir or None
         )
         hooks = scripted.make().hooks
-        problems: list[Problem] = []
-        hooks.api = noting(problems)
+        hooks.api = api
+        began = time.monotonic()
         await hooks.load_files([path], "flag")
+        late = time.monotonic() - began >= SETUP_TIMEOUT
         await hooks.loop.call(_nothing)  # tasks that `setup` began have begun
         await asyncio.sleep(0)
-        problems += [
-            {"place": failure.place, "error": failure.error, "traceback": failure.traceback}
-            for failure in scripted.of(out.HookFailed)
-        ]
         loaded = [hook for hook in hooks.registry.hooks if hook.path == path]
         tools = scripted.engine.setup.tools
         found = {
             "handlers": [_handler(handler) for hook in loaded for handler in hook.handlers],
             "tools": [tool.name for tool in tools if (tools.owner(tool.name) or "").startswith("flag:")],
             "commands": sorted(scripted.engine.side.commands),
-            "problems": problems,
+            "problems": [
+                {"event": failed.event, "place": failed.place, "error": failed.error, "late": late}
+                for failed in scripted.of(out.HookFailed)
+            ],
         }
         hooks.close()
         return found
