@@ -42,24 +42,25 @@ class Ui(_Part):
     @awaited
     async def select(self, title: str, options: Sequence[str], timeout: float | None = None) -> str | None:
         """Let the person choose; None when cancelled."""
-        chosen: str | None = await self._ask("select", title, list(options), timeout)
+        texts = [_text("each option", option) for option in options]
+        chosen: str | None = await self._ask("select", _text("title", title), texts, timeout)
         return chosen
 
     @awaited
     async def confirm(self, title: str, message: str = "", timeout: float | None = None) -> bool:
         """Ask yes or no; False when cancelled."""
-        return bool(await self._ask("confirm", title, message, timeout))
+        return bool(await self._ask("confirm", _text("title", title), _text("message", message), timeout))
 
     @awaited
     async def input(self, title: str, placeholder: str = "") -> str | None:
         """Ask for a line; None when cancelled."""
-        text: str | None = await self._ask("input", title, placeholder)
+        text: str | None = await self._ask("input", _text("title", title), _text("placeholder", placeholder))
         return text
 
     @awaited
     async def editor(self, title: str, text: str = "") -> str | None:
         """Ask for a longer text; None when cancelled."""
-        written: str | None = await self._ask("editor", title, text)
+        written: str | None = await self._ask("editor", _text("title", title), _text("text", text))
         return written
 
     @awaited
@@ -88,19 +89,22 @@ class Ui(_Part):
 
     def set_status(self, key: str, text: str | None) -> None:
         """A text in the footer, under a key; None takes it away."""
-        self._alive().interface.set_status(f"{self._hook}:{key}", text)
+        shown = None if text is None else _text("text", text)
+        self._alive().interface.set_status(f"{self._hook}:{key}", shown)
 
     def set_widget(self, key: str, content: Any) -> None:
         """Lines, or a widget, above the editor, under a key; None takes them away."""
+        if isinstance(content, str | list | tuple):
+            content = [_text("each line", line) for line in ([content] if isinstance(content, str) else content)]
         self._alive().interface.set_widget(f"{self._hook}:{key}", content)
 
     def set_title(self, title: str) -> None:
         """The title of the terminal."""
-        self._alive().interface.set_title(title)
+        self._alive().interface.set_title(_text("title", title))
 
     def set_editor_text(self, text: str) -> None:
         """Put a text into the editor, in place of what is there."""
-        self._alive().interface.set_editor_text(text)
+        self._alive().interface.set_editor_text(_text("text", text))
 
     def get_editor_text(self) -> str:
         """What is in the editor; empty where there is none."""
@@ -110,6 +114,13 @@ class Ui(_Part):
     def theme(self) -> Any:
         """The colours in use."""
         return self._alive().interface.theme
+
+
+def _text(name: str, value: object) -> str:
+    """A text as a hook must give it: what is wrong is told to the hook, not to the screen."""
+    if not isinstance(value, str):
+        raise HookError(f"{name} is a text, not {type(value).__name__}")
+    return value
 
 
 class SessionControl(_Part):

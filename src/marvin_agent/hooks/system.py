@@ -256,18 +256,26 @@ class HookSystem:
         return context if running.handler.is_async else Blocking(context, self.loop.loop)
 
     def _stray(self, error: BaseException, hook: Hook | None) -> None:
-        hook = hook or self._blame(error)
+        self._report(error, "background", hook or self.culprit(error))
+
+    def report(self, error: BaseException, event: str, key: str = "") -> None:
+        """Tell of an error in what a hook brought to the screen; `key` is what it is kept under, the id first."""
+        owners = [hook for hook in self.registry.hooks if key.startswith(f"{hook.id}:")]
+        self._report(error, event, max(owners, key=lambda hook: len(hook.id), default=None) or self.culprit(error))
+
+    def _report(self, error: BaseException, event: str, hook: Hook | None) -> None:
         self._watcher.failed(
             Failure(
                 hook=hook.id if hook else "unknown hook",
-                event="background",
+                event=event,
                 place=line_in(error, hook.path) if hook else "",
                 error=describe(error),
                 traceback="".join(traceback.format_exception(error)),
             )
         )
 
-    def _blame(self, error: BaseException) -> Hook | None:
+    def culprit(self, error: BaseException) -> Hook | None:
+        """The hook whose file is in an error's traceback."""
         files = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
         return next((hook for hook in self.registry.hooks if hook.path in files), None)
 

@@ -11,6 +11,10 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.dom import DOMNode
+from textual.message import Message
+from textual.widget import Widget
+from textual.worker import WorkerFailed
 
 from marvin_agent.agent import events as out
 from marvin_agent.errors import MarvinError, NoModelError, UsageError
@@ -22,6 +26,7 @@ from marvin_agent.frontends.tui.draft import Draft
 from marvin_agent.frontends.tui.farewell import farewell
 from marvin_agent.frontends.tui.filelist import FileList
 from marvin_agent.frontends.tui.footer import Footer
+from marvin_agent.frontends.tui.guests import Guests
 from marvin_agent.frontends.tui.header import Header, git_branch
 from marvin_agent.frontends.tui.history import History
 from marvin_agent.frontends.tui.keyactions import KeyActions
@@ -81,7 +86,10 @@ class MarvinApp(App[int]):
         self.config: Config | None = None
         self.failure: MarvinError | None = None
         """Why the program could not do its work; raised once the terminal is as it was."""
+        self.terminal_before: list[Any] | None = None
+        """The terminal's settings before marvin changed them: for programs that get it meanwhile."""
         self.state = State()
+        self.guests = Guests()
         self.stage = AppStage(self)
         self.key_actions = KeyActions(self)
         self.shortcuts = Shortcuts(self)
@@ -308,6 +316,35 @@ class MarvinApp(App[int]):
 
     def tell(self, message: str, level: out.Level, source: str) -> None:
         self.stage.tell(message, level, source)
+
+    # What hooks bring to the screen is their code: it must not take the app along.
+
+    def _register_child(self, parent: DOMNode, child: Widget, before: int | None, after: int | None) -> None:
+        super()._register_child(parent, child, before, after)
+        self.guests.joined(parent, child)
+
+    def _handle_exception(self, error: Exception) -> None:
+        if not self._is_of_hook(error):
+            super()._handle_exception(error)
+
+    async def _dispatch_message(self, message: Message) -> None:
+        try:
+            await super()._dispatch_message(message)
+        except Exception as error:
+            if not self._is_of_hook(error):
+                raise
+
+    def _is_of_hook(self, error: Exception) -> bool:
+        """Whether an error is a hook's, which is then reported as that."""
+        if isinstance(error, WorkerFailed) and isinstance(error.error, Exception):
+            error = error.error
+        if self.guests.takes_blame(error):
+            return True
+        hooks = self.engine.hooks if self.engine else None
+        if hooks is None or hooks.culprit(error) is None:
+            return False
+        hooks.report(error, "widget")
+        return True
 
     # For commands.
 

@@ -19,6 +19,11 @@ class EarlyTerminal:
         self._descriptor = sys.__stdin__.fileno() if sys.__stdin__ else 0
         self._before: list[Any] | None = None
 
+    @property
+    def before(self) -> list[Any] | None:
+        """The terminal's settings as the user had them; None when there is no terminal."""
+        return self._before
+
     def __enter__(self) -> "EarlyTerminal":
         try:
             self._before = termios.tcgetattr(self._descriptor)

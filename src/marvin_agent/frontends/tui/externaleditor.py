@@ -2,11 +2,12 @@
 
 import os
 import shlex
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from marvin_agent.errors import UsageError
+from marvin_agent.frontends.tui.handover import run_in_terminal
 from marvin_agent.settings import EditorCommand
 
 if TYPE_CHECKING:
@@ -21,12 +22,10 @@ def write_in_editor(app: "MarvinApp") -> None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(app.prompt.expanded())
         try:
-            with app.suspend():
-                code = subprocess.run([*command, path], check=False).returncode
-        except OSError as error:
-            app.tell(f"{command[0]} cannot be started: {error.strerror}. Set editor in config.json.", "error", "marvin")
+            code = run_in_terminal(app, [*command, path], app.places.cwd, settings=app.terminal_before)
+        except UsageError as error:
+            app.tell(f"{error.message}. Set editor in config.json.", "error", "marvin")
             return
-        app.refresh(layout=True)
         if code:
             app.tell(f"{command[0]} ended with exit code {code}; the prompt is as it was.", "warning", "marvin")
             return

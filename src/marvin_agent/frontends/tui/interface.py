@@ -1,11 +1,12 @@
 """How hooks reach the person in the app: implements `hooks.engine.Interface`."""
 
 import asyncio
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from marvin_agent.errors import HookError
+from textual.widget import Widget
+
+from marvin_agent.errors import HookError, MarvinError
 from marvin_agent.frontends.tui.dialogs.confirm import ConfirmDialog
 from marvin_agent.frontends.tui.dialogs.custom import CustomDialog
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
@@ -36,13 +37,16 @@ class Stage(Protocol):
 
     def editor_text(self) -> str: ...
 
-    def hand_over(self, run: Callable[[], int]) -> int: ...
+    def hand_over(self, words: Sequence[str]) -> int: ...
 
     def current_colours(self) -> Any: ...
 
 
 class Person:
-    """The person in front of the app. Plain methods may be called from any thread."""
+    """The person in front of the app. Plain methods may be called from any thread.
+
+    What hooks give is made text here, in their own call: on the screen it is too late for an error.
+    """
 
     has_person = True
 
@@ -73,18 +77,18 @@ class Person:
 
     async def select(self, title: str, options: Sequence[str], timeout: float | None) -> str | None:
         given = [str(option) for option in options]
-        chosen = await self.ask(SelectDialog(title, given), timeout)
+        chosen = await self.ask(SelectDialog(str(title), given), timeout)
         return None if chosen is None else given[chosen]
 
     async def confirm(self, title: str, message: str, timeout: float | None) -> bool:
-        answer: bool | None = await self.ask(ConfirmDialog(title, message), timeout)
+        answer: bool | None = await self.ask(ConfirmDialog(str(title), str(message)), timeout)
         return bool(answer)
 
     async def input(self, title: str, placeholder: str) -> str | None:
-        return await self.ask(LineDialog(title, placeholder))
+        return await self.ask(LineDialog(str(title), str(placeholder)))
 
     async def editor(self, title: str, text: str) -> str | None:
-        return await self.ask(TextDialog(title, text))
+        return await self.ask(TextDialog(str(title), str(text)))
 
     async def permission(self, question: Mapping[str, Any]) -> dict[str, Any]:
         refused = {"decision": "deny", "reason": "", "remember": None}
@@ -101,32 +105,38 @@ class Person:
         words = [command, *map(str, arguments)]
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-        def run() -> int:
-            return subprocess.run(words, cwd=self._cwd, check=False).returncode
-
         def hand_over() -> None:
             try:
-                done.set_result(self._stage.hand_over(run))
-            except OSError as error:
-                done.set_exception(HookError(f"{command} cannot be started: {error.strerror}"))
+                code = self._stage.hand_over(words)
+            except MarvinError as error:
+                if not done.done():
+                    done.set_exception(HookError(error.message))
+            else:
+                if not done.done():
+                    done.set_result(code)
 
-        self._soon(hand_over)
-        return await done
+        async with self._one_at_a_time:
+            # Not while a dialog asks: the program would have its keys.
+            self._soon(hand_over)
+            return await done
 
     def notify(self, message: str, level: str, source: str) -> None:
-        self._soon(self._stage.tell, message, level, source)
+        self._soon(self._stage.tell, str(message), str(level), source)
 
     def set_status(self, key: str, text: str | None) -> None:
-        self._soon(self._stage.set_hook_status, key, text)
+        self._soon(self._stage.set_hook_status, key, None if text is None else str(text))
 
     def set_widget(self, key: str, content: Any) -> None:
-        self._soon(self._stage.set_hook_widget, key, content)
+        if not isinstance(content, Widget | list | None):
+            raise HookError(f"a widget is lines of text or a Textual widget, not {type(content).__name__}")
+        lines = content if not isinstance(content, list) else [str(line) for line in content]
+        self._soon(self._stage.set_hook_widget, key, lines)
 
     def set_title(self, title: str) -> None:
-        self._soon(self._stage.set_terminal_title, title)
+        self._soon(self._stage.set_terminal_title, str(title))
 
     def set_editor_text(self, text: str) -> None:
-        self._soon(self._stage.set_editor_text, text)
+        self._soon(self._stage.set_editor_text, str(text))
 
     def get_editor_text(self) -> str:
         return self._stage.editor_text()

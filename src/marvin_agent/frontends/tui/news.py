@@ -8,7 +8,6 @@ from msgspec import UNSET
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.outlet import Subscription
-from marvin_agent.frontends.result import failure_line
 from marvin_agent.frontends.tui.conversation.view import ConversationView
 from marvin_agent.frontends.tui.state import State
 from marvin_agent.messages import AssistantMessage, HookMessage, UserMessage
@@ -93,7 +92,8 @@ class News:
             case out.Notice():
                 conversation.notice(event)
             case out.HookFailed():
-                self._shell.tell(failure_line(event), "error", event.hook)
+                where = f" at {event.place}" if event.place else ""
+                self._shell.tell(f"failed in {event.event}{where}: {event.error}", "error", event.hook)
             case out.HookActed():
                 self._hook_acted(event)
             case _:

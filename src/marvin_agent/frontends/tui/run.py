@@ -15,10 +15,11 @@ from marvin_agent.places import Places
 def run(options: argparse.Namespace, places: Places) -> int:
     """Run the app; the exit code. Raises MarvinError when it could not do its work."""
     asked = _asked(options)
-    with EarlyTerminal(__version__):
+    with EarlyTerminal(__version__) as terminal:
         # Loaded while the terminal keeps what is typed: this is what takes the time.
         made = importlib.import_module("marvin_agent.frontends.tui.app")
         app = made.MarvinApp(options, places, asked)
+        app.terminal_before = terminal.before
         asyncio.run(app.live())
     if words := app.last_words():
         print(words)

@@ -1,5 +1,6 @@
 """What dialogs and hooks do to the app's screen: implements `interface.Stage`."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,18 @@ from textual.widgets import Static
 
 from marvin_agent.agent import events as out
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
+from marvin_agent.later import Later
 from marvin_agent.text import one_line, printable
 
 if TYPE_CHECKING:
+    from marvin_agent.frontends.tui import handover
     from marvin_agent.frontends.tui.app import MarvinApp
+    from marvin_agent.hooks import account
+    from marvin_agent.llm.auth import keys
+else:
+    account = Later("marvin_agent.hooks.account")
+    handover = Later("marvin_agent.frontends.tui.handover")
+    keys = Later("marvin_agent.llm.auth.keys")
 
 SEVERITY = {"warning": "warning", "error": "error"}
 WIDGET_LINES = 10
@@ -25,21 +34,14 @@ class AppStage:
     def __init__(self, app: "MarvinApp") -> None:
         self._app = app
         self._widgets: dict[str, Widget] = {}
-        self._dropped: set[Dialog[Any]] = set()
 
     def show_dialog(self, dialog: Dialog[Any], done: Callable[[Any], None]) -> None:
-        if dialog in self._dropped:
-            self._dropped.discard(dialog)
-            return
         self._app.notifier.waiting("marvin asks something")
         self._app.push_screen(dialog, done)
 
     def drop_dialog(self, dialog: Dialog[Any]) -> None:
         if dialog.is_current:
             dialog.dismiss(None)
-        elif not dialog.is_attached and dialog not in self._app.screen_stack:
-            # Dropped before it was shown, or answered: either way it does not come any more.
-            self._dropped.discard(dialog)
 
     def tell(self, message: str, level: out.Level, source: str) -> None:
         problem = level in ("warning", "error")
@@ -60,17 +62,38 @@ class AppStage:
         if text is None:
             statuses.pop(key, None)
         else:
-            statuses[key] = str(text)
+            statuses[key] = text
         self._app.repaint()
 
     def set_hook_widget(self, key: str, content: Any) -> None:
-        if old := self._widgets.pop(key, None):
+        app = self._app
+        old = self._widgets.pop(key, None)
+        if old is not None and old is not content:
+            app.guests.forget(old)
             old.remove()
         if content is None:
             return
-        widget = content if isinstance(content, Widget) else Static(_lines(content))
-        self._widgets[key] = widget
-        self._app.query_one("#widgets").mount(widget)
+        widget = self._widgets[key] = content if isinstance(content, Widget) else Static(_lines(content))
+        if old is content:
+            widget.refresh(layout=True)
+            return
+
+        # A widget may fail while it is painted, when nothing can be taken away.
+        def failed(error: Exception) -> None:
+            app.call_later(self._widget_failed, key, widget, error)
+
+        app.guests.welcome(widget, failed)
+        try:
+            app.query_one("#widgets").mount(widget)
+        except Exception as error:
+            self._widget_failed(key, widget, error)
+
+    def _widget_failed(self, key: str, widget: Widget, error: Exception) -> None:
+        """Put a line in the place of a hook's widget."""
+        if self._widgets.get(key) is widget:
+            self.set_hook_widget(key, [f"{key} failed: {account.describe(error)}"])
+        if engine := self._app.engine:
+            engine.hooks.report(error, "widget", key)
 
     def forget_hooks(self) -> None:
         """The hooks are loaded again: what they showed goes."""
@@ -88,15 +111,15 @@ class AppStage:
     def editor_text(self) -> str:
         return self._app.prompt.text
 
-    def hand_over(self, run: Callable[[], int]) -> int:
-        with self._app.suspend():
-            return run()
+    def hand_over(self, words: Sequence[str]) -> int:
+        secret = keys.provider_key_names()
+        env = {name: value for name, value in os.environ.items() if name not in secret}
+        app = self._app
+        return handover.run_in_terminal(app, words, app.places.cwd, settings=app.terminal_before, env=env)
 
     def current_colours(self) -> Any:
         return self._app.current_theme
 
 
-def _lines(content: Any) -> Content:
-    given: Sequence[Any] = [content] if isinstance(content, str) else list(content)
-    lines = "\n".join(str(line) for line in given).splitlines()[:WIDGET_LINES]
-    return Content("\n".join(printable(line) for line in lines))
+def _lines(lines: Sequence[str]) -> Content:
+    return Content("\n".join(printable(line) for line in "\n".join(lines).split("\n")[:WIDGET_LINES]))

@@ -1,7 +1,7 @@
 """A widget that a hook brings, until it says that it is done."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -9,6 +9,10 @@ from textual.content import Content
 from textual.widget import Widget
 
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
+from marvin_agent.hooks.account import describe
+
+if TYPE_CHECKING:
+    from marvin_agent.frontends.tui.app import MarvinApp
 
 
 class CustomDialog(Dialog[Any]):
@@ -23,20 +27,23 @@ class CustomDialog(Dialog[Any]):
         """Why the widget could not be shown."""
 
     def compose(self) -> ComposeResult:
-        app = self.app
+        app = cast("MarvinApp", self.app)
         try:
             widget = self._factory(lambda value: app.call_later(self._done, value))
+            if not isinstance(widget, Widget):
+                raise TypeError(f"custom() needs a function that gives a Textual widget, not {type(widget).__name__}")
         except Exception as error:
-            self.problem = f"the widget could not be made: {type(error).__name__}: {error}"
-            app.call_later(self._done, None)
+            self._failed(error)
             return
-        if not isinstance(widget, Widget):
-            self.problem = f"custom() needs a function that gives a Textual widget, not {type(widget).__name__}"
-            app.call_later(self._done, None)
-            return
+        app.guests.welcome(widget, self._failed)
         box = Vertical(widget, id="box")
         box.border_subtitle = Content(self.KEYS)
         yield box
+
+    def _failed(self, error: Exception) -> None:
+        self.problem = f"the widget failed: {describe(error)}"
+        # Not now: it may be about to be painted.
+        self.app.call_later(self._done, None)
 
     def on_mount(self) -> None:
         self.focus_next()

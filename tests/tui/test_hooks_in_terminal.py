@@ -1,0 +1,63 @@
+"""Hooks and a real terminal: it is given to programs, and taken back."""
+
+from pathlib import Path
+
+import pytest
+
+from program import Marvin
+from tui.test_app_in_terminal import CTRL_C, READY, hook
+
+pytestmark = pytest.mark.terminal
+GIVES = """
+def setup(marvin):
+    def names(text):
+        return [name for name in ("asks", "sleeps", "missing") if name.startswith(text)]
+
+    @marvin.command("give", "gives the terminal", complete=names)
+    async def give(args, ctx):
+        words = {"asks": ["bash", "-c", "read -p 'Who? ' name; echo $name $OPENAI_API_KEY > said; exit 3"],
+                 "sleeps": ["bash", "-c", "echo asleep; sleep 60"], "missing": ["no-such-program"]}[args]
+        return f"it ended with {await ctx.exec_interactive(words[0], words[1:])}"
+"""
+
+
+def test_a_program_gets_the_terminal_as_a_shell_gives_it_and_no_keys_of_providers(tmp_path: Path) -> None:
+    marvin = Marvin(tmp_path)
+    marvin.script({"text": "Hello."})
+    with marvin.terminal("--hook", hook(marvin, GIVES), env={"OPENAI_API_KEY": "sk-1"}) as terminal:
+        terminal.wait_for(READY)
+        # In one go: what the menu would complete must not be mixed into what was typed meanwhile.
+        terminal.send("/give asks\r")
+        terminal.wait_for("Who\\?")
+        terminal.send("Ada\r")
+        terminal.wait_for("it ended with 3")
+    assert (marvin.work / "said").read_text() == "Ada\n"
+
+
+def test_ctrl_c_ends_the_program_and_not_marvin(tmp_path: Path) -> None:
+    marvin = Marvin(tmp_path)
+    marvin.script({"text": "Still here."})
+    with marvin.terminal("--hook", hook(marvin, GIVES)) as terminal:
+        terminal.wait_for(READY)
+        terminal.send("/give sleeps\r")
+        terminal.wait_for("asleep")
+        terminal.send(CTRL_C)
+        terminal.wait_for("it ended with -2")
+        terminal.send("hello\r")
+        terminal.wait_for("Still here")
+
+
+def test_a_program_that_is_not_there_is_told_and_the_terminal_taken_back(tmp_path: Path) -> None:
+    marvin = Marvin(tmp_path)
+    marvin.script({"text": "Still here."})
+    with marvin.terminal("--hook", hook(marvin, GIVES), env={"EDITOR": "no-such-editor"}) as terminal:
+        terminal.wait_for(READY)
+        terminal.send("/give missing\r")
+        terminal.wait_for("no-such-program cannot be started")
+        terminal.wait_for("│ /give missing")
+        terminal.send("\x15")  # Ctrl+U
+        terminal.wait_for("What shall be done")
+        terminal.send("/editor\r")
+        terminal.wait_for("no-such-editor cannot be started")
+        terminal.send("hello\r")
+        terminal.wait_for("Still here")

@@ -1,0 +1,123 @@
+"""What hooks put on the screen, and what becomes of it when it fails."""
+
+from pathlib import Path
+
+import pytest
+
+from tui.pilot import a_marvin, driven
+from tui.test_app import hook, listening
+
+WIDGETS = """
+from textual.binding import Binding
+from textual.widget import Widget
+from textual.widgets import Static
+
+class Renders(Widget):
+    DEFAULT_CSS = "Renders { height: 1; }"
+    def render(self): raise ValueError("a [bad] one")
+
+class Measures(Static):
+    def get_content_height(self, *measures): raise ValueError("a [bad] one")
+
+class Composes(Widget):
+    def compose(self): raise ValueError("a [bad] one")
+
+class Holds(Widget):
+    DEFAULT_CSS = "Holds { height: 3; }"
+    def compose(self): yield Renders()
+
+class Mounts(Static):
+    def on_mount(self): raise ValueError("a [bad] one")
+
+class Ticks(Static):
+    def on_mount(self): self.set_timer(0.01, self.tick)
+    def tick(self): raise ValueError("a [bad] one")
+
+class Calls(Static):
+    def on_mount(self): self.app.call_later(self.tick)
+    def tick(self): raise ValueError("a [bad] one")
+
+class Works(Static):
+    def on_mount(self): self.run_worker(self.work())
+    async def work(self): raise ValueError("a [bad] one")
+
+class Presses(Static):
+    can_focus = True
+    BINDINGS = [Binding("x", "fail", "fail")]
+    def action_fail(self): raise ValueError("a [bad] one")
+    def on_key(self, event):
+        if event.key == "z": raise ValueError("a [bad] one")
+
+def setup(marvin):
+    @marvin.command("show", "shows a widget")
+    async def show(args, ctx):
+        ctx.ui.set_widget("w", globals()[args]())
+
+    @marvin.command("own", "a widget of its own")
+    async def own(args, ctx):
+        return f"it gave {await ctx.ui.custom(lambda done: globals()[args]())!r}"
+
+    @marvin.command("wrong", "gives what is no text")
+    async def wrong(args, ctx):
+        ui, told = ctx.ui, []
+        for call in (lambda: ui.set_title(5), lambda: ui.set_status("k", 5), lambda: ui.set_editor_text(None),
+                     lambda: ui.set_widget("k", 5), lambda: ui.set_widget("k", [5])):
+            try:
+                call()
+            except Exception as error:
+                told.append(str(error))
+        for ask in (lambda: ui.confirm(5), lambda: ui.select("t", [5]), lambda: ui.input("t", 5), lambda: ui.editor(5)):
+            try:
+                await ask()
+            except Exception as error:
+                told.append(str(error))
+        return f"{len(told)} of 9 told: {told[0]}"
+"""
+
+
+@pytest.mark.parametrize("kind", ["Renders", "Measures", "Composes", "Holds", "Mounts", "Ticks", "Calls", "Works"])
+async def test_a_widget_of_a_hook_that_fails_is_replaced_by_the_error(tmp_path: Path, kind: str) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi there."})
+    async with driven(marvin, "--hook", hook(tmp_path, WIDGETS)) as one:
+        await one.until_shown("Enter sends")
+        await one.type(f"/show {kind}")
+        await one.press("enter")
+        await one.until_shown("✗ flag:asking: failed in widget at asking.py:")
+        assert "a [bad] one" in one.text
+        if kind not in ("Calls", "Works"):
+            await one.until_shown("flag:asking:w failed: ValueError: a [bad] one")
+        await one.type("hello")
+        await one.press("enter")
+        await one.until_shown("Hi there.")
+
+
+@pytest.mark.parametrize("kind", ["Composes", "Mounts", "Ticks"])
+async def test_a_dialog_of_a_hook_that_fails_closes_and_the_hook_is_told(tmp_path: Path, kind: str) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi there."})
+    async with driven(marvin, "--hook", hook(tmp_path, WIDGETS)) as one:
+        await one.until_shown("Enter sends")
+        await one.type(f"/own {kind}")
+        await one.press("enter")
+        await one.until_shown("the widget failed: ValueError")
+        await one.until(lambda: not one.app.screen.is_modal, "the end of the dialog")
+
+
+@pytest.mark.parametrize("key", ["x", "z"])
+async def test_a_key_that_a_hooks_dialog_fails_at_closes_it(tmp_path: Path, key: str) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi there."})
+    async with driven(marvin, "--hook", hook(tmp_path, WIDGETS)) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/own Presses")
+        await one.press("enter")
+        await listening(one, "Esc closes")
+        await one.press(key)
+        await one.until_shown("the widget failed: ValueError")
+
+
+async def test_what_is_no_text_is_told_to_the_hook_and_never_reaches_the_screen(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi there."})
+    async with driven(marvin, "--hook", hook(tmp_path, WIDGETS)) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/wrong")
+        await one.press("enter", "enter")
+        await one.until_shown("9 of 9 told: title is a text, not int")
