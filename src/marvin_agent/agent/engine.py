@@ -51,6 +51,7 @@ class Engine:
         self.caps = Caps()
         self.side = HookSide(self)
         news = HookNews(self.outlet, self.loop)
+        self.tally = news.tally
         limits = HookLimits(setup.hook_timeout, setup.gate_timeout, person=setup.interface.has_person)
         self.hooks = HookSystem(
             self.side,

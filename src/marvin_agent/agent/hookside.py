@@ -222,6 +222,7 @@ class HookSide:
 
     def forget(self, hook: str) -> None:
         self.tools.forget(hook)
+        self.interface.forget(hook)
         self._flags = {name: flag for name, flag in self._flags.items() if flag.hook != hook}
         self.renderers = {kind: pair for kind, pair in self.renderers.items() if pair[1] != hook}
         self.shortcuts = {key: pair for key, pair in self.shortcuts.items() if pair[1] != hook}

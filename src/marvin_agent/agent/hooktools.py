@@ -40,6 +40,7 @@ RESERVED = frozenset(
         "editor",
         "login",
         "cost",
+        "search",
         "steer",
         "followup",
         "quit",

@@ -11,6 +11,7 @@ from marvin_agent.hooks.outcome import Failure, Record
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.registry import Hook
 from marvin_agent.hooks.running import Running
+from marvin_agent.hooks.tally import Tally
 
 
 class HookNews:
@@ -23,10 +24,12 @@ class HookNews:
         """Makes a new hook loop; set once there is a hook system."""
         self.points: Points | None = None
         """Where `hook.error` is fired; set once there is a dispatcher."""
+        self.tally = Tally()
         self.keep: Callable[[Record, Event], None] | None = None
         """Writes the trace, when there is one."""
 
     def failed(self, failure: Failure) -> None:
+        self.tally.failed(failure)
         self._soon(self._failed, failure)
 
     def _failed(self, failure: Failure) -> None:
@@ -49,6 +52,7 @@ class HookNews:
             )
 
     def recorded(self, record: Record, event: Event) -> None:
+        self.tally.add(record)
         if self.keep:
             self.keep(record, event)
         if record.verdict in ("changed", "blocked"):

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from marvin_agent.errors import UsageError
+from marvin_agent.hooks.tally import percentile
 from marvin_agent.text import printable
 
 WORDS = {
@@ -141,10 +142,6 @@ def _total(hook: str, entries: list[dict[str, Any]]) -> str:
     outcomes = [entry["outcome"] for entry in entries]
     failed = sum(outcome in ("failed", "timeout", "skipped") for outcome in outcomes)
     return (
-        f"{hook:<32} {len(times):>6} {sum(times):>10.2f} {_percentile(times, 50):>8.2f} {_percentile(times, 95):>8.2f}"
+        f"{hook:<32} {len(times):>6} {sum(times):>10.2f} {percentile(times, 50):>8.2f} {percentile(times, 95):>8.2f}"
         f" {outcomes.count('changed'):>7} {outcomes.count('blocked'):>7} {failed:>6}"
     )
-
-
-def _percentile(times: list[float], percent: int) -> float:
-    return times[min(len(times) - 1, len(times) * percent // 100)]

@@ -47,3 +47,5 @@ class Nobody:
 
     def get_editor_text(self) -> str:
         return ""
+
+    def forget(self, hook: str) -> None: ...

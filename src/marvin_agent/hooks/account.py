@@ -71,6 +71,7 @@ def record_of(
         error=why,
         subject=subject_of(running.event),
         refused=refused,
+        call=vars(running.event).get("tool_call_id") or "",
     )
 
 

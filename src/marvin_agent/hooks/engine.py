@@ -42,6 +42,10 @@ class Interface(Protocol):
 
     def get_editor_text(self) -> str: ...
 
+    def forget(self, hook: str) -> None:
+        """Take away what a hook shows: it is not there any more."""
+        ...
+
     @property
     def theme(self) -> Any: ...
 

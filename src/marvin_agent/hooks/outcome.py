@@ -48,6 +48,8 @@ class Record(NamedTuple):
     """What it was about, in short: `bash "rm -rf build"`."""
     refused: bool
     """Whether the event was refused with it: by the handler, or because a closed one failed."""
+    call: str = ""
+    """The id of the tool call that it was about, if it was about one."""
 
 
 class Failure(NamedTuple):

@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -155,6 +155,11 @@ class Registry:
             self._arrange()
 
         return unsubscribe
+
+    def order(self, ids: Sequence[str]) -> None:
+        """Bring the hooks into an order, within which their scopes still count first."""
+        self.hooks.sort(key=lambda hook: ids.index(hook.id) if hook.id in ids else len(ids))
+        self._arrange()
 
     def remove_hook(self, hook: Hook) -> None:
         self.hooks.remove(hook)

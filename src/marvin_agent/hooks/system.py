@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from marvin_agent.hooks.hosts.python import HostedHook
 
 Setup = Callable[[HookAPI], Any]
+SWITCHED_OFF = "switched off for this session"
 
 
 class Item(NamedTuple):
@@ -68,6 +69,8 @@ class HookSystem:
         self.dispatcher = Dispatcher(self.registry, self.loop, limits, watcher, self._context)
         self.problems: list[Failure] = []
         """Hooks that did not load."""
+        self.off: dict[str, str] = {}
+        """Hooks that were there and are not asked any more, by id, with why."""
         self._items: list[tuple[Item, str]] = []
         self._modules: dict[str, str] = {}
         self._ids: set[str] = set()
@@ -113,6 +116,10 @@ class HookSystem:
         if hook_id in self._choice.disabled:
             return
         self._items.append((item, hook_id))
+        if hook_id not in self.off:
+            await self._load_now(item, hook_id)
+
+    async def _load_now(self, item: Item, hook_id: str) -> None:
         source = item.source
         hook = Hook(hook_id, source.scope, source.path, required=hook_id in self._choice.required)
         self.registry.add_hook(hook)
@@ -197,6 +204,30 @@ class HookSystem:
             await self.loop.call(host.end)
         await self.loop.call(lambda: self.loop.cancel_tasks_of(hook))
 
+    # On and off.
+
+    async def switch(self, hook_id: str, *, on: bool) -> None:
+        """Take a hook out for this session, with all that it registered and started, or load it again.
+
+        Raises HookError when it is required, or was not there.
+        """
+        if on:
+            item = next((item for item, name in self._items if name == hook_id), None)
+            if item is None or hook_id not in self.off:
+                raise HookError(f"{hook_id} cannot be switched on; /reload loads what is there")
+            del self.off[hook_id]
+            self.problems = [problem for problem in self.problems if problem.hook != hook_id]
+            await self._load_now(item, hook_id)
+            self.registry.order([name for _, name in self._items])
+            return
+        hook = next((hook for hook in self.registry.hooks if hook.id == hook_id), None)
+        if hook is None:
+            raise HookError(f"{hook_id} is not loaded")
+        if hook.required:
+            raise HookError(f"{hook_id} is in hooks.required and stays on")
+        self.off[hook_id] = SWITCHED_OFF
+        await self._unload(hook, SWITCHED_OFF)
+
     # Loading again.
 
     async def reload(self, sources: Iterable[Source]) -> None:
@@ -204,8 +235,9 @@ class HookSystem:
         for hook in [hook for hook in self.registry.hooks if hook.scope not in ("builtin", "library")]:
             await self._unload(hook, "it was reloaded")
             self._ids.discard(hook.id)
-        self._ids = {hook.id for hook in self.registry.hooks}
-        self._items = [(item, name) for item, name in self._items if name in self._ids]
+        self._items = [(item, name) for item, name in self._items if item.source.scope in ("builtin", "library")]
+        self._ids = {name for _, name in self._items}
+        self.off = {name: why for name, why in self.off.items() if why == SWITCHED_OFF}
         self.problems.clear()
         self.bus.clear()
         await self.load_sources(sources)
@@ -241,7 +273,7 @@ class HookSystem:
         """What the culprit could refuse stays refused: it cannot be asked any more."""
         closed = [handler for handler in culprit.handlers if handler.closed]
         if not closed:
-            culprit.off = "it blocked the hook loop"
+            culprit.off = self.off[culprit.id] = "it blocked the hook loop; /reload brings it back"
             return
         self.registry.add_hook(culprit)
         culprit.handlers = []

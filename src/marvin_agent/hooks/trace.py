@@ -106,10 +106,11 @@ def entry(record: Record, event: Event) -> dict[str, Any]:
 
 def diff(change: Change) -> dict[str, Any]:
     """One changed field, before and after."""
-    return {"field": change.field, "before": _shown(change.before), "after": _shown(change.after, change.field)}
+    before, after = (_shown(value, change.field) for value in (change.before, change.after))
+    return {"field": change.field, "before": before, "after": after}
 
 
-def _shown(value: Any, name: str = "") -> Any:
+def _shown(value: Any, name: str) -> Any:
     try:
         plain = to_plain(value)
     except (TypeError, ValueError):

@@ -93,3 +93,6 @@ class Person:
 
     def get_editor_text(self) -> str:
         return self.editor_text
+
+    def forget(self, hook: str) -> None:
+        """What it showed is kept, for the test to look at."""

@@ -21,6 +21,7 @@ from marvin_agent.errors import MarvinError, NoModelError, UsageError
 from marvin_agent.frontends.stdin import Asked
 from marvin_agent.frontends.tui.commands import CommandTable
 from marvin_agent.frontends.tui.completion import Completion, Menu
+from marvin_agent.frontends.tui.conversation.diffs import Changed
 from marvin_agent.frontends.tui.conversation.view import ConversationView
 from marvin_agent.frontends.tui.draft import Draft
 from marvin_agent.frontends.tui.farewell import farewell
@@ -53,7 +54,9 @@ if TYPE_CHECKING:
     from marvin_agent.config import Config
     from marvin_agent.frontends.tui import interface, modellist, owncommands
     from marvin_agent.frontends.tui.boot import Boot
+    from marvin_agent.frontends.tui.conversation import changes
 else:
+    changes = Later("marvin_agent.frontends.tui.conversation.changes")
     interface = Later("marvin_agent.frontends.tui.interface")
     modellist = Later("marvin_agent.frontends.tui.modellist")
     owncommands = Later("marvin_agent.frontends.tui.owncommands")
@@ -213,7 +216,6 @@ class MarvinApp(App[int]):
     async def reload(self) -> int:
         """Load hooks and Markdown commands again; how many hooks there are then. Raises MarvinError."""
         engine = self.running_engine()
-        self.stage.forget_hooks()
         await engine.reload()
         self._report_shortcuts()
         self._read_templates()
@@ -296,7 +298,8 @@ class MarvinApp(App[int]):
             self.conversation.clear()
         messages = engine.session.messages()
         if messages:
-            self.conversation.load(messages)
+            kept = (getattr(entry, "changed_by", None) or () for entry in engine.session.context())
+            self.conversation.load(messages, tuple(kept))
             for message in messages:
                 if isinstance(message, AssistantMessage):
                     self.state.add(message)
@@ -313,6 +316,9 @@ class MarvinApp(App[int]):
         self.state.branch = git_branch(self.places.project_root)
         if not self.leaving:
             self.notifier.done("marvin is done")
+
+    def changes(self, event: str, hooks: tuple[str, ...], call: str = "") -> Changed | None:
+        return changes.changed(self.engine.tally.changes(event, hooks, call)) if self.engine else None
 
     def tell(self, message: str, level: out.Level, source: str) -> None:
         self.stage.tell(message, level, source)

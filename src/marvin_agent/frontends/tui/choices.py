@@ -37,6 +37,17 @@ class Choices(OptionList):
         self.highlighted = chosen if lines else None
         self._mark()
 
+    def change(self, lines: Sequence[tuple[str, Content]]) -> None:
+        """Bring the lines up to date, and stay at the one that is chosen."""
+        if [name for name, _ in lines] != [option.id for option in self.options]:
+            at = self.highlighted or 0
+            self.fill(lines, min(at, max(len(lines) - 1, 0)))
+            return
+        for at, (_, line) in enumerate(lines):
+            if line != self._texts[at]:
+                self._texts[at] = line
+                self.replace_option_prompt_at_index(at, Content(MARK if at == self._marked else NONE) + line)
+
     def watch_highlighted(self, highlighted: int | None) -> None:
         super().watch_highlighted(highlighted)
         self._mark()

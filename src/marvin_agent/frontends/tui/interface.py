@@ -37,6 +37,8 @@ class Stage(Protocol):
 
     def editor_text(self) -> str: ...
 
+    def forget_hook(self, hook: str) -> None: ...
+
     def hand_over(self, words: Sequence[str]) -> int: ...
 
     def current_colours(self) -> Any: ...
@@ -140,6 +142,9 @@ class Person:
 
     def get_editor_text(self) -> str:
         return self._stage.editor_text()
+
+    def forget(self, hook: str) -> None:
+        self._soon(self._stage.forget_hook, hook)
 
     @property
     def theme(self) -> Any:

@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.outlet import Subscription
+from marvin_agent.frontends.tui.conversation.diffs import Changed
 from marvin_agent.frontends.tui.conversation.view import ConversationView
 from marvin_agent.frontends.tui.state import State
 from marvin_agent.messages import AssistantMessage, HookMessage, UserMessage
@@ -18,6 +19,8 @@ SLICE = 0.015
 
 class Shell(Protocol):
     """What of the app hears of events."""
+
+    def changes(self, event: str, hooks: tuple[str, ...], call: str = "") -> Changed | None: ...
 
     def repaint(self) -> None: ...
 
@@ -73,7 +76,8 @@ class News:
             case out.ToolUpdated():
                 conversation.tool_grew(event)
             case out.ToolEnded():
-                conversation.tool_ended(event)
+                by = event.changed_by or ()
+                conversation.tool_ended(event, self._shell.changes("tool.execute.after", by, event.tool_call_id))
                 if event.tool_call_id.startswith(out.CALL_OF_USER):
                     # Who runs a command himself wants to read what it prints.
                     conversation.toggle_last_tool()
@@ -103,7 +107,7 @@ class News:
         by: Any = () if event.changed_by is UNSET else event.changed_by
         match event.message:
             case UserMessage():
-                self._conversation.add_user(event.message, by)
+                self._conversation.add_user(event.message, by, self._shell.changes("chat.message", by) if by else None)
             case AssistantMessage():
                 self._conversation.end_answer(event.message, by)
             case HookMessage() if event.message.display:
@@ -132,7 +136,9 @@ class News:
         act = (event.hook, event.event, event.verdict)
         if event.event.startswith(("tool.", "chat.message")) or act not in self._acted:
             self._acted.add(act)
-            self._conversation.hook_acted(event)
+            changed = event.verdict == "changed"
+            found = self._shell.changes(event.event, (event.hook,)) if changed else None
+            self._conversation.hook_acted(event, found)
 
     def _line(self, level: out.Level, text: str) -> None:
         self._conversation.notice(out.Notice(level=level, text=text))

@@ -9,6 +9,7 @@ from marvin_agent.errors import UsageError
 from marvin_agent.frontends.session_choice import line
 from marvin_agent.frontends.tui.commands import AppCommand
 from marvin_agent.frontends.tui.completion import Item
+from marvin_agent.frontends.tui.dialogs.hooks import HooksDialog
 from marvin_agent.frontends.tui.dialogs.line import LineDialog
 from marvin_agent.frontends.tui.dialogs.select import SelectDialog
 from marvin_agent.frontends.tui.dialogs.text import ShowDialog
@@ -200,14 +201,7 @@ async def _permissions(app: "MarvinApp", _: str) -> str:
 
 async def _hooks(app: "MarvinApp", _: str) -> str:
     engine = app.running_engine()
-    rows = []
-    for hook in engine.hooks.registry.hooks:
-        handlers = ", ".join(dict.fromkeys(handler.spec.name for handler in hook.handlers)) or "no events"
-        off = f"  off: {hook.off}" if hook.off else ""
-        rows.append(Content.assemble((hook.id, "bold"), f"  {printable(handlers)}{printable(off)}"))
-        rows.append(Content.styled(f"    {printable(hook.path)}", "$text-muted"))
-    rows += [Content.styled(printable(str(problem)), "$text-error") for problem in engine.hooks.problems]
-    app.push_screen(ShowDialog("Hooks", Content("\n").join(rows) if rows else Content("No hooks are loaded.")))
+    app.push_screen(HooksDialog(engine.hooks, engine.tally, app.person))
     return ""
 
 
@@ -260,7 +254,7 @@ OWN: dict[str, AppCommand] = {
     "theme": AppCommand("other colours", _theme, "[name]", _themes),
     "status": AppCommand("session, model, files, hooks", _status),
     "cost": AppCommand("what this session has used", _cost),
-    "hooks": AppCommand("the hooks that are loaded", _hooks),
+    "hooks": AppCommand("what every hook does; on and off", _hooks),
     "permissions": AppCommand("what may run without asking", _permissions),
     "reload": AppCommand("load hooks and commands again", _reload),
     "sessions": AppCommand("go on with another session", _sessions),

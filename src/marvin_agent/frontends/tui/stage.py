@@ -1,6 +1,7 @@
 """What dialogs and hooks do to the app's screen: implements `interface.Stage`."""
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,9 @@ else:
     keys = Later("marvin_agent.llm.auth.keys")
 
 SEVERITY = {"warning": "warning", "error": "error"}
+TOAST_SECONDS = 6.0
+TOAST_LINES = 5
+TOAST_WIDTH = 160
 WIDGET_LINES = 10
 """Lines of a hook's widget that are shown."""
 
@@ -34,6 +38,8 @@ class AppStage:
     def __init__(self, app: "MarvinApp") -> None:
         self._app = app
         self._widgets: dict[str, Widget] = {}
+        self._told: dict[str, float] = {}
+        """The latest toast, and when it came."""
 
     def show_dialog(self, dialog: Dialog[Any], done: Callable[[Any], None]) -> None:
         self._app.notifier.waiting("marvin asks something")
@@ -45,17 +51,19 @@ class AppStage:
 
     def tell(self, message: str, level: out.Level, source: str) -> None:
         problem = level in ("warning", "error")
-        if problem:
-            # A toast goes away; what went wrong stays to be read.
+        lines = printable(message).split("\n")
+        text = "\n".join(one_line(line, TOAST_WIDTH) for line in lines[:TOAST_LINES])
+        if problem or len(lines) > TOAST_LINES or max(map(len, lines)) > TOAST_WIDTH:
+            # A toast goes away, and holds little; what went wrong, and what is long, stays to be read.
             self._app.conversation.notice(out.Notice(level=level, text=message, source=source))
             if source == "marvin":
                 return
-        text = printable(message)
+        if self._told.get(text, float("-inf")) > time.monotonic() - TOAST_SECONDS:
+            return  # it still stands there
+        self._told = {text: time.monotonic()}
         title = "" if source == "marvin" else one_line(source, 60)
         severity: Any = SEVERITY.get(level, "information")
-        self._app.notify(
-            text, title=title, severity=severity, timeout=8 if severity != "information" else 5, markup=False
-        )
+        self._app.notify(text, title=title, severity=severity, timeout=TOAST_SECONDS, markup=False)
 
     def set_hook_status(self, key: str, text: str | None) -> None:
         statuses = self._app.state.statuses
@@ -95,10 +103,11 @@ class AppStage:
         if engine := self._app.engine:
             engine.hooks.report(error, "widget", key)
 
-    def forget_hooks(self) -> None:
-        """The hooks are loaded again: what they showed goes."""
-        self._app.state.statuses.clear()
-        for key in list(self._widgets):
+    def forget_hook(self, hook: str) -> None:
+        statuses = self._app.state.statuses
+        for key in [key for key in statuses if key.startswith(f"{hook}:")]:
+            del statuses[key]
+        for key in [key for key in self._widgets if key.startswith(f"{hook}:")]:
             self.set_hook_widget(key, None)
         self._app.repaint()
 

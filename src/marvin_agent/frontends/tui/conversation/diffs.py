@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from marvin_agent.frontends.tui.conversation.rows import Line, Piece, Span
 from marvin_agent.frontends.tui.conversation.sections import Flow
@@ -11,6 +12,14 @@ from marvin_agent.tools.diff import unified
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _STYLES = {"+": "added", "-": "removed"}
 MARGIN = "  "
+
+
+class Changed(NamedTuple):
+    """Which hooks changed something, and what it was and became."""
+
+    hooks: tuple[str, ...]
+    before: str
+    after: str
 
 
 def diff_lines(diff: str) -> list[Line]:

@@ -1,8 +1,10 @@
 """How events and stored messages become entries of the conversation."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from marvin_agent.agent import events as out
+from marvin_agent.frontends.tui.conversation.diffs import Changed
 from marvin_agent.frontends.tui.conversation.entry import Entry
 from marvin_agent.frontends.tui.conversation.said import (
     AnswerEntry,
@@ -51,8 +53,8 @@ class History:
         self._transcript.clear()
         self._parts, self._start, self._running = {}, None, {}
 
-    def user(self, message: UserMessage, changed_by: tuple[str, ...]) -> None:
-        self._transcript.add(UserEntry(message.content, changed_by))
+    def user(self, message: UserMessage, changed_by: tuple[str, ...], changed: Changed | None = None) -> None:
+        self._transcript.add(UserEntry(message.content, changed_by, changed.before if changed else None))
 
     def begin(self) -> None:
         self._settle_parts()
@@ -97,7 +99,8 @@ class History:
             for made in self._entries(message):
                 self._transcript.add(made)
         if changed_by and streamed and shown != message.text:
-            self._transcript.add(ChangeEntry(changed_by, shown, message.text))
+            by = f"changed by {', '.join(changed_by)}"
+            self._transcript.add(ChangeEntry(by, Changed(changed_by, shown, message.text)))
         elif changed_by:
             self._transcript.add(NoticeEntry("info", f"changed by {', '.join(changed_by)}"))
         if ending := ENDINGS.get(message.stop_reason):
@@ -177,37 +180,37 @@ class History:
         if entry := self._running.get(event.tool_call_id):
             entry.grow(event.text)
 
-    def tool_ended(self, event: out.ToolEnded) -> ToolEntry:
+    def tool_ended(self, event: out.ToolEnded, changed: Changed | None) -> ToolEntry:
         entry = self._running.pop(event.tool_call_id, None)
         if entry is None:
             entry = ToolEntry(event.tool_call_id, event.tool_name)
             self._transcript.add(entry)
-        entry.end(event)
+        entry.end(event, changed)
         return entry
 
     def notice(self, event: out.Notice) -> None:
         self._transcript.add(NoticeEntry(event.level, event.text, event.source))
 
-    def hook_acted(self, event: out.HookActed) -> None:
+    def hook_acted(self, event: out.HookActed, changed: Changed | None) -> None:
         # The blocks of tools and the answers name the hooks that had a hand in them.
         if event.event.startswith(("tool.", "chat.message")):
             return
-        reason = f": {event.reason}" if event.reason else ""
-        self._transcript.add(NoticeEntry("info", f"{event.hook} {event.verdict} {event.event}{reason}"))
+        text = f"{event.hook} {event.verdict} {event.event}{f': {event.reason}' if event.reason else ''}"
+        self._transcript.add(ChangeEntry(text, changed) if changed else NoticeEntry("info", text))
 
     def hook_message(self, message: HookMessage) -> None:
         self._transcript.add(HookMessageEntry(message, self._draw))
 
-    def load(self, messages: Sequence[Message]) -> None:
+    def load(self, messages: Sequence[Message], changed_by: Sequence[tuple[str, ...]]) -> None:
         """The messages of a stored session."""
-        for message in messages:
+        for message, by in zip_longest(messages, changed_by[: len(messages)], fillvalue=()):
             match message:
                 case UserMessage():
-                    self.user(message, ())
+                    self.user(message, by)
                 case AssistantMessage():
                     self._load_answer(message)
                 case ToolResultMessage():
-                    self._load_result(message)
+                    self._load_result(message, by)
                 case HookMessage() if message.display:
                     self.hook_message(message)
                 case _:
@@ -224,12 +227,12 @@ class History:
             why = message.error_message
             self._transcript.add(NoticeEntry(level, why if isinstance(why, str) and why else text))
 
-    def _load_result(self, message: ToolResultMessage) -> None:
+    def _load_result(self, message: ToolResultMessage, by: tuple[str, ...]) -> None:
         entry = self._running.pop(message.tool_call_id, None)
         if entry is None:
             entry = ToolEntry(message.tool_call_id, message.tool_name)
             self._transcript.add(entry)
-        entry.result(message)
+        entry.result(message, by)
 
     def last_answer(self) -> str:
         """The text of the latest answer: all of it since the user spoke, without what came before a tool ran."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from marvin_agent.frontends.tui.conversation.diffs import difference
+from marvin_agent.frontends.tui.conversation.diffs import Changed, difference
 from marvin_agent.frontends.tui.conversation.entry import Entry
 from marvin_agent.frontends.tui.conversation.markdown import Document, whole
 from marvin_agent.frontends.tui.conversation.rows import Line, Piece, Span
@@ -36,12 +36,14 @@ def sign(entry: Entry) -> str:
 
 
 class UserEntry(Entry):
-    """What the user said."""
+    """What the user said; opens to the difference when hooks made something else of it."""
 
-    def __init__(self, parts: Sequence[UserPart], changed_by: tuple[str, ...] = ()) -> None:
+    def __init__(self, parts: Sequence[UserPart], changed_by: tuple[str, ...] = (), before: str | None = None) -> None:
         super().__init__()
         self._text = parts_text(parts)
         self._changed_by = changed_by
+        self._before = before
+        self.opens = before is not None
 
     @property
     def source(self) -> str:
@@ -54,9 +56,12 @@ class UserEntry(Entry):
             for number, line in enumerate(printable(self._text).rstrip("\n").split("\n"))
         ]
         if self._changed_by:
-            by = f"  changed by {printable(', '.join(self._changed_by))}"
+            by = f"{sign(self)}changed by {printable(', '.join(self._changed_by))}"
             lines.append(Line((Span(by, "hook"),)))
-        return Stack([Part(Flow(lines))])
+        parts = [Part(Flow(lines))]
+        if self.opened and self._before is not None:
+            parts.append(Part(difference(self._before, self._text)))
+        return Stack(parts)
 
 
 class AnswerEntry(Entry):
@@ -173,24 +178,24 @@ class NoticeEntry(Entry):
 
 
 class ChangeEntry(Entry):
-    """A hook changed what was said; opens to the difference."""
+    """A hook changed something; opens to the difference."""
 
     opens = True
+    close_to = "notice"
 
-    def __init__(self, hooks: Sequence[str], before: str, after: str) -> None:
+    def __init__(self, text: str, changed: Changed) -> None:
         super().__init__()
-        self._hooks = tuple(hooks)
-        self._before, self._after = before, after
+        self._text = text
+        self._changed = changed
 
     @property
     def source(self) -> str:
-        return f"{' '.join(self._hooks)} {self._before}"
+        return f"{self._text}\n{self._changed.before}"
 
     def build(self) -> Stack:
-        head = f"{sign(self)}changed by {printable(', '.join(self._hooks))}"
-        parts = [Part(Flow([Line((Span(head, "hook"),))]))]
+        parts = [Part(Flow([Line((Span(f"{sign(self)}{printable(self._text)}", "hook"),))]))]
         if self.opened:
-            parts.append(Part(difference(self._before, self._after)))
+            parts.append(Part(difference(self._changed.before, self._changed.after)))
         return Stack(parts)
 
     def first_guess(self, width: int) -> int:

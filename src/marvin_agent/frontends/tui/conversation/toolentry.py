@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from marvin_agent.agent.events import ToolEnded, ToolStarted
 from marvin_agent.frontends.progress import MARKS
-from marvin_agent.frontends.tui.conversation.diffs import counts, diff_lines, difference
+from marvin_agent.frontends.tui.conversation.diffs import Changed, counts, diff_lines, difference
 from marvin_agent.frontends.tui.conversation.entry import Entry
 from marvin_agent.frontends.tui.conversation.rows import Line, Piece, Span
 from marvin_agent.frontends.tui.conversation.said import parts_text, sign, text_lines
@@ -56,6 +56,8 @@ class ToolEntry(Entry):
         self._details: dict[str, Any] = {}
         self._duration = 0
         self._hooks: tuple[str, ...] = ()
+        self._changed: Changed | None = None
+        """What hooks made of the result."""
         self._output = Output()
         self._dirty = True
 
@@ -79,13 +81,17 @@ class ToolEntry(Entry):
         self._output.feed(text)
         self._dirty = True
 
-    def end(self, event: ToolEnded) -> None:
+    def end(self, event: ToolEnded, changed: Changed | None = None) -> None:
         self._hooks = tuple(dict.fromkeys((*self._hooks, *(event.changed_by or ()))))
         self._duration = event.duration_ms
+        self._changed = changed
         self._finish(event.status, event.content, event.details)
 
-    def result(self, message: ToolResultMessage) -> None:
+    def result(self, message: ToolResultMessage, changed_by: tuple[str, ...] = ()) -> None:
         """The result as a session keeps it."""
+        self._hooks = changed_by
+        if message.input is not UNSET and isinstance(given := decode_json(message.input), dict):
+            self._input = given
         details: Any = decode_json(message.details) if message.details is not UNSET else None
         status: ToolStatus = message.status or ("error" if message.is_error else "ok")
         self._finish(status, message.content, details)
@@ -176,6 +182,16 @@ class ToolEntry(Entry):
     def _body(self) -> list[Part]:
         if self.growing:
             return self._running()
+        return [*self._result_parts(), *self._changed_result()]
+
+    def _changed_result(self) -> list[Part]:
+        if not self.opened or self._changed is None:
+            return []
+        by = f"result changed by {printable(', '.join(self._changed.hooks))}:"
+        title = Line((Span(by, "hook"),), _MARGIN)
+        return [Part(Flow([title])), Part(difference(self._changed.before, self._changed.after))]
+
+    def _result_parts(self) -> list[Part]:
         parts = self._opened_input() if self.opened else []
         failed = self.status not in ("ok", "skipped")
         if self._diff and not failed:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from marvin_agent.agent import events as out
+from marvin_agent.frontends.tui.conversation.diffs import Changed
 from marvin_agent.frontends.tui.conversation.drawing import Renderer, drawn
 from marvin_agent.frontends.tui.conversation.history import History
 from marvin_agent.frontends.tui.conversation.pointer import Pointed
@@ -30,9 +31,9 @@ class ConversationView(Pointed):
 
     # What happens
 
-    def add_user(self, message: UserMessage, changed_by: tuple[str, ...] = ()) -> None:
+    def add_user(self, message: UserMessage, changed_by: tuple[str, ...] = (), changed: Changed | None = None) -> None:
         """The user said something: from here on the end is followed again."""
-        self._history.user(message, changed_by)
+        self._history.user(message, changed_by, changed)
         self.follows = True
         self.soon()
 
@@ -62,8 +63,9 @@ class ConversationView(Pointed):
         self._history.tool_grew(event)
         self.soon()
 
-    def tool_ended(self, event: out.ToolEnded) -> None:
-        entry = self._history.tool_ended(event)
+    def tool_ended(self, event: out.ToolEnded, changed: Changed | None = None) -> None:
+        """`changed`: what hooks made of the result."""
+        entry = self._history.tool_ended(event, changed)
         index = self.transcript.entries.index(entry)
         self.selection.touched(index)
         self.transcript.moved(index)
@@ -81,18 +83,18 @@ class ConversationView(Pointed):
         self._history.notice(event)
         self.soon()
 
-    def hook_acted(self, event: out.HookActed) -> None:
-        self._history.hook_acted(event)
+    def hook_acted(self, event: out.HookActed, changed: Changed | None = None) -> None:
+        self._history.hook_acted(event, changed)
         self.soon()
 
     def hook_message(self, message: HookMessage) -> None:
         self._history.hook_message(message)
         self.soon()
 
-    def load(self, messages: Sequence[Message]) -> None:
-        """Show a stored session, from its end."""
+    def load(self, messages: Sequence[Message], changed_by: Sequence[tuple[str, ...]] = ()) -> None:
+        """Show a stored session, from its end. `changed_by` has the hooks that changed each message."""
         self.clear()
-        self._history.load(messages)
+        self._history.load(messages, changed_by)
         self.soon()
 
     def clear(self) -> None:
