@@ -5,10 +5,18 @@ import re
 # Control characters but newline and tab, what turns the direction of writing, and surrogates.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
+# What takes no room at all, and would make two commands look the same. Joiners stay: scripts and emoji need them.
+_NO_WIDTH = re.compile("[\xad\u180e\u200b\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+
 
 def printable(text: str) -> str:
     """The text with everything that a terminal would obey or hide written out as an escape."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\r\n", "\n"))
+
+
+def revealed(text: str) -> str:
+    """Printable, and with what takes no room written out too: for what somebody must judge by its looks."""
+    return _NO_WIDTH.sub(lambda found: f"\\u{ord(found[0]):04x}", printable(text))
 
 
 def one_line(text: str, width: int) -> str:

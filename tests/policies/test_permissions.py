@@ -364,6 +364,7 @@ async def test_the_person_is_told_what_would_run_and_decides(tmp_path: Path) -> 
         "input": {"command": "touch a"},
         "preview": "touch a",
         "rule": None,
+        "why": "permission mode is ask, and no rule allows it yet",
         "patterns": ["touch *"],
     }
     assert outcome[0] == "ok"

@@ -221,6 +221,16 @@ class MarvinApp(App[int]):
         self._read_templates()
         return sum(hook.scope != "builtin" for hook in engine.hooks.registry.hooks)
 
+    async def judge_project(self) -> str:
+        """Ask whether the project may act, and load its hooks or take them out. Raises MarvinError."""
+        if not self.running_engine().is_idle:
+            raise UsageError("the agent is working; wait for it or stop it first")
+        assert self._boot
+        said = await self._boot.judge()
+        if said and self._boot.judged_anew:
+            await self.reload()
+        return said
+
     async def leave(self, reason: str) -> None:
         """End the run, tell the hooks, close the files, and leave."""
         if self.leaving:
@@ -260,8 +270,8 @@ class MarvinApp(App[int]):
         await super().on_event(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        # Dialogs have the keys for themselves.
-        return action != "key" or not self.screen.is_modal
+        # Dialogs have the keys for themselves, but leaving is always possible.
+        return action != "key" or not self.screen.is_modal or parameters == ("leave",)
 
     async def action_key(self, name: str) -> None:
         await self.key_actions.do(name)

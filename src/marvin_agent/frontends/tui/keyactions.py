@@ -69,7 +69,12 @@ class KeyActions:
 
     async def _clear_or_leave(self) -> None:
         app = self._app
-        if selected := app.conversation.selected_text or app.prompt.selected_text:
+        asked = app.screen.is_modal
+        if asked:
+            selected = getattr(app.focused, "selected_text", "")
+        else:
+            selected = app.conversation.selected_text or app.prompt.selected_text
+        if selected:
             app.copy(selected)
             app.conversation.action_unmark()
             return
@@ -78,7 +83,7 @@ class KeyActions:
             await app.leave("quit")
             return
         self._pressed = now
-        if not app.prompt.is_empty:
+        if not app.prompt.is_empty and not asked:
             app.prompt.clear_text()
         app.tell("Ctrl+C again leaves.", "info", "marvin")
 

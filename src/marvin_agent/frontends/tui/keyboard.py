@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 Typed: TypeAlias = events.Key | events.Paste
 
 
+ALWAYS = frozenset(["ctrl+c"])
+"""Keys that are never meant for what was in front before."""
+
+
 class Keyboard:
     """Looks at every key before Textual does."""
 
@@ -37,7 +41,12 @@ class Keyboard:
             if not screen.too_early():
                 return True
             # Meant for the editor, where it would have gone a moment before.
-            app.prompt.insert(letter or "")
+            if isinstance(event, events.Paste):
+                app.prompt.take_paste(event.text)
+            elif event.key in ALWAYS:
+                return True
+            else:
+                app.prompt.insert(letter or "")
             return False
         if key and app.shortcuts.press(key.key):
             return False

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from textual.content import Content
-
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.errors import UsageError
 from marvin_agent.frontends.session_choice import line
@@ -11,15 +9,17 @@ from marvin_agent.frontends.tui.commands import AppCommand
 from marvin_agent.frontends.tui.completion import Item
 from marvin_agent.frontends.tui.dialogs.hooks import HooksDialog
 from marvin_agent.frontends.tui.dialogs.line import LineDialog
+from marvin_agent.frontends.tui.dialogs.permissions import PermissionsDialog
 from marvin_agent.frontends.tui.dialogs.select import SelectDialog
 from marvin_agent.frontends.tui.dialogs.text import ShowDialog
 from marvin_agent.frontends.tui.externaleditor import write_in_editor
 from marvin_agent.frontends.tui.footer import money, short
 from marvin_agent.llm.thinking import supported
 from marvin_agent.places import expand_path
+from marvin_agent.policies.permissions.remembered import Remembered
 from marvin_agent.session.export import markdown, save
 from marvin_agent.session.index import find_session, list_sessions
-from marvin_agent.text import one_line, printable
+from marvin_agent.text import one_line
 
 if TYPE_CHECKING:
     from marvin_agent.frontends.tui.app import MarvinApp
@@ -189,14 +189,15 @@ async def _follow_up(app: "MarvinApp", text: str) -> str:
 
 
 async def _permissions(app: "MarvinApp", _: str) -> str:
-    settings = app.config.permissions if app.config else None
-    if settings is None:
-        return ""
-    rows = [("mode", settings.mode)]
-    rows += [(kind, rule) for kind in ("allow", "ask", "deny") for rule in getattr(settings, kind)]
-    text = Content("\n").join(Content.assemble((name.ljust(8), "bold"), printable(value)) for name, value in rows)
-    app.push_screen(ShowDialog("Permissions", text))
+    app.running_engine()
+    if app.config:
+        remembered = Remembered(app.places.config_dir)
+        app.push_screen(PermissionsDialog(app.config.permissions, remembered, app.places.project_root))
     return ""
+
+
+async def _trust(app: "MarvinApp", _: str) -> str:
+    return await app.judge_project()
 
 
 async def _hooks(app: "MarvinApp", _: str) -> str:
@@ -255,7 +256,8 @@ OWN: dict[str, AppCommand] = {
     "status": AppCommand("session, model, files, hooks", _status),
     "cost": AppCommand("what this session has used", _cost),
     "hooks": AppCommand("what every hook does; on and off", _hooks),
-    "permissions": AppCommand("what may run without asking", _permissions),
+    "permissions": AppCommand("what may run without asking, and what is remembered", _permissions),
+    "trust": AppCommand("look at what this project brings, and trust it or not", _trust),
     "reload": AppCommand("load hooks and commands again", _reload),
     "sessions": AppCommand("go on with another session", _sessions),
     "resume": AppCommand("go on with the session of an id", _resume, "[id]", _session_ids),

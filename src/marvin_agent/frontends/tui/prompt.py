@@ -223,7 +223,11 @@ class PromptEditor(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self.insert(self._pasted(event.text))
+        self.take_paste(event.text)
+
+    def take_paste(self, text: str) -> None:
+        """Put a paste where the cursor is."""
+        self.insert(self._pasted(text))
 
     def _pasted(self, text: str) -> str:
         path = dropped_image(text, self._cwd)

@@ -46,8 +46,10 @@ class AppStage:
         self._app.push_screen(dialog, done)
 
     def drop_dialog(self, dialog: Dialog[Any]) -> None:
-        if dialog.is_current:
+        if self._app.screen is dialog:
             dialog.dismiss(None)
+        else:
+            dialog.dropped = True
 
     def tell(self, message: str, level: out.Level, source: str) -> None:
         problem = level in ("warning", "error")

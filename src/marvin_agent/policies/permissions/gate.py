@@ -48,6 +48,7 @@ class Gate:
                 "input": call.input,
                 "preview": _preview(call),
                 "rule": str(verdict.rule) if verdict.rule else None,
+                "why": verdict.reason if verdict.rule else f"{verdict.reason}, and no rule allows it yet",
                 "patterns": list(verdict.patterns),
             }
         )

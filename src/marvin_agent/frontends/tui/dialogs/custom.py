@@ -49,5 +49,5 @@ class CustomDialog(Dialog[Any]):
         self.focus_next()
 
     def _done(self, value: Any) -> None:
-        if self.is_current:
+        if self.app.screen is self:
             self.dismiss(value)

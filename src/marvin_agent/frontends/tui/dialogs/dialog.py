@@ -3,6 +3,7 @@
 import time
 from typing import ClassVar, Generic, TypeVar
 
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -10,9 +11,10 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from marvin_agent.text import printable
+from marvin_agent.text import one_line
 
 T = TypeVar("T")
+TITLE = 200
 GRACE = 0.4
 """Seconds without a key before a dialog listens."""
 
@@ -26,28 +28,35 @@ class Dialog(ModalScreen[T], Generic[T]):
         &:ansi { background: transparent; }
         & #box {
             width: 100%; height: auto; max-height: 80%; padding: 0 1; background: $surface; border: round $warning;
+            overflow-y: auto; scrollbar-size-vertical: 1;
             border-title-color: $text-warning; border-title-style: bold; border-subtitle-color: $text-muted;
             &:ansi { background: ansi_default; }
         }
         & Input { border: round $border-blurred; background: transparent; height: 3; }
         & Input:focus { border: round $border; }
-        & .text { height: auto; max-height: 100%; }
+        & .text { height: auto; max-height: 45vh; scrollbar-size-vertical: 1; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel", show=False),
+        Binding("pageup", "page(-1)", "Up", show=False, priority=True),
+        Binding("pagedown", "page(1)", "Down", show=False, priority=True),
+    ]
     AUTO_FOCUS = "*"
     KEYS = "Enter answers · Esc cancels"
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self._title = title
-        self._last_key = time.monotonic()
+        self._last_key = float("inf")
         self._listening = False
+        self.dropped = False
+        """Nobody waits for the answer any more: it goes as soon as it is in front."""
 
     def compose(self) -> ComposeResult:
         box = Vertical(*self.parts(), id="box")
-        box.border_title = Content(printable(self._title))
-        box.border_subtitle = Content(self.KEYS)
+        box.border_title = Content(one_line(self._title, TITLE))
+        box.border_subtitle = Content(self.keys)
         yield box
 
     def parts(self) -> list[Static]:
@@ -55,7 +64,37 @@ class Dialog(ModalScreen[T], Generic[T]):
         raise NotImplementedError
 
     def on_mount(self) -> None:
+        self.call_after_refresh(self._was_seen)
+
+    def _was_seen(self) -> None:
+        # What takes long to be laid out is seen late.
         self._last_key = time.monotonic()
+
+    def on_screen_resume(self) -> None:
+        if self.dropped:
+            self.dismiss(None)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show_keys)
+
+    @property
+    def keys(self) -> str:
+        """The keys of the moment, as the box shows them."""
+        return self.KEYS
+
+    def _show_keys(self) -> None:
+        # What is below the edge is seen by nobody who is not told.
+        more = " · PgUp PgDn read on" if any(text.max_scroll_y for text in self.query(".text")) else ""
+        for box in self.query("#box"):
+            box.border_subtitle = Content(self.keys + more)
+
+    def action_page(self, step: int) -> None:
+        """Scroll the text, wherever the focus is."""
+        for text in self.query(".text"):
+            if text.max_scroll_y:
+                text.scroll_relative(y=step * max(text.size.height - 1, 1), animate=False)
+                return
+        raise SkipAction
 
     @property
     def listens(self) -> bool:
@@ -65,8 +104,9 @@ class Dialog(ModalScreen[T], Generic[T]):
     def too_early(self) -> bool:
         """Whether a key that came was meant for what was in front before. Asked once for each key."""
         self._listening = self.listens
-        # Whoever types on has not looked up yet.
-        self._last_key = time.monotonic()
+        if self._last_key != float("inf"):
+            # Whoever types on has not looked up yet.
+            self._last_key = time.monotonic()
         return not self._listening
 
     def action_cancel(self) -> None:

@@ -21,7 +21,7 @@ class PermissionDialog(Dialog[Answer]):
     DEFAULT_CSS = """
     PermissionDialog {
         & #fields { height: auto; display: none; }
-        & .text { margin-bottom: 1; max-height: 24; }
+        & .text { margin-bottom: 1; }
         & #why { color: $text-muted; height: auto; }
     }
     """
@@ -50,9 +50,14 @@ class PermissionDialog(Dialog[Answer]):
     def on_mount(self) -> None:
         self.query_one("#list", OptionList).focus()
 
+    @property
+    def keys(self) -> str:
+        return self.FIELD_KEYS if self._field else self.KEYS
+
     def _why(self) -> str:
-        rule = self._question.get("rule")
-        return f"asked because of the rule {one_line(str(rule), 200)}" if rule else "no rule allows it yet"
+        why, rule = self._question.get("why"), self._question.get("rule")
+        given = str(why) if why else f"asked because of the rule {rule}" if rule else "no rule allows it yet"
+        return one_line(given, 300)
 
     def on_key(self, event: events.Key) -> None:
         known = {"y": "yes", "a": "always", "n": "no", "r": "reason"}
@@ -84,7 +89,7 @@ class PermissionDialog(Dialog[Answer]):
         box.mount(*inputs)
         box.display = True
         self.query_one("#list").display = False
-        self.query_one("#box").border_subtitle = Content(self.FIELD_KEYS)
+        self._show_keys()
         inputs[0].focus()
 
     @on(Input.Submitted)
@@ -100,7 +105,7 @@ class PermissionDialog(Dialog[Answer]):
             self._answer("deny")
             return
         self._field = ""
-        self.query_one("#box").border_subtitle = Content(self.KEYS)
+        self._show_keys()
         self.query_one("#fields").display = False
         listing = self.query_one("#list", OptionList)
         listing.display = True

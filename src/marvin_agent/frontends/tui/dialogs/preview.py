@@ -8,7 +8,7 @@ from typing import Any
 from textual.content import Content
 
 from marvin_agent.files import read_regular_file
-from marvin_agent.text import printable
+from marvin_agent.text import revealed
 from marvin_agent.tools.diff import unified
 
 MOST = 1024 * 1024
@@ -21,21 +21,33 @@ def preview(question: Mapping[str, Any], cwd: str) -> Content:
     arguments: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     match question.get("tool_name"):
         case "bash" if isinstance(command := arguments.get("command"), str):
-            return Content.assemble(("$ ", "$text-muted"), printable(command))
+            return Content.assemble(("$ ", "$text-muted"), revealed(command))
         case "write" if isinstance(content := arguments.get("content"), str):
             path = str(arguments.get("path"))
             return _diff(path, unified(_text_at(path, cwd), content, "file"))
         case "edit" if changes := _changes(arguments):
             path = str(arguments.get("path"))
-            return _diff(path, "".join(unified(old, new, "file") for old, new in changes))
+            return _diff(path, _edited(_text_at(path, cwd), changes))
     shown = question.get("preview") or json.dumps(dict(arguments), ensure_ascii=False, indent=2)
-    return Content(printable(str(shown)))
+    return Content(revealed(str(shown)))
 
 
 def _changes(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
     edits = arguments.get("edits") or [arguments]
     pairs = [(edit.get("oldText"), edit.get("newText")) for edit in edits if isinstance(edit, Mapping)]
     return [(old, new) for old, new in pairs if isinstance(old, str) and isinstance(new, str)]
+
+
+def _edited(text: str, changes: list[tuple[str, str]]) -> str:
+    """The change to the file, in its place; what is not to be found there is shown by itself."""
+    found = [text.find(old) for old, _ in changes]
+    if any(at < 0 or not old for at, (old, _) in zip(found, changes, strict=True)):
+        return "".join(unified(old.rstrip("\n") + "\n", new.rstrip("\n") + "\n", "file") for old, new in changes)
+    after = text
+    # From the end, so that the places of the others stay as they are.
+    for at, (old, new) in sorted(zip(found, changes, strict=True), reverse=True):
+        after = after[:at] + new + after[at + len(old) :]
+    return unified(text, after, "file")
 
 
 def _text_at(path: str, cwd: str) -> str:
@@ -47,9 +59,9 @@ def _text_at(path: str, cwd: str) -> str:
 
 
 def _diff(path: str, diff: str) -> Content:
-    lines = [Content.styled(printable(path), "bold")]
+    lines = [Content.styled(revealed(path), "bold")]
     shown = (line for line in diff.splitlines() if not line.startswith(("--- ", "+++ ")))
-    lines += [Content.styled(printable(line), COLOURS.get(line[:1], "")) for line in shown]
+    lines += [Content.styled(revealed(line), COLOURS.get(line[:1], "")) for line in shown]
     if len(lines) == 1:
         lines.append(Content.styled("(nothing changes)", "$text-muted"))
     return Content("\n").join(lines)

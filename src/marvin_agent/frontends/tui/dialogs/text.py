@@ -46,6 +46,7 @@ Facts = Sequence[tuple[str, str]]
 class ShowDialog(Dialog[None]):
     """A text to read. It is content when marvin made it; any other, and the texts of facts, are shown as they are."""
 
+    DEFAULT_CSS = "ShowDialog .text { max-height: 70vh; }"
     KEYS = "Esc closes"
 
     def __init__(self, title: str, text: str | Content | Facts) -> None:

@@ -10,33 +10,46 @@ from textual.widgets import OptionList, Static
 
 from marvin_agent.frontends.tui.choices import Choices
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
-from marvin_agent.text import printable
+from marvin_agent.text import revealed
 
 Choice = Literal["once", "always", "no"]
-SHOWN = 200
-"""Lines of a file that are shown; the rest is counted."""
+SHOWN = 10_000
+"""Lines that are shown; the rest is counted."""
 
 
 class TrustDialog(Dialog[Choice]):
-    DEFAULT_CSS = "TrustDialog .text { margin: 1 0; max-height: 60vh; border: round $border-blurred; }"
-    KEYS = "Tab: read on · Esc no"
+    DEFAULT_CSS = """
+    TrustDialog {
+        & #box { max-height: 100%; }
+        & .text { margin: 1 0; max-height: 50vh; border: round $border-blurred; }
+    }
+    """
+    KEYS = "Esc no"
 
-    def __init__(self, root: str, files: Mapping[str, bytes], changes: Mapping[str, str]) -> None:
+    def __init__(
+        self, root: str, files: Mapping[str, bytes], changes: Mapping[str, str], *, trusted: bool = False
+    ) -> None:
         super().__init__("Trust this project?")
         self._root = root
         self._files = files
         self._changes = changes
+        self._trusted = trusted
 
     def parts(self) -> list[Any]:
+        content, hidden = self._content()
+        state = "They are trusted now." if self._trusted else "Nothing of them has run yet."
+        if hidden:
+            state += f" {hidden:,} lines are too many to be shown: look at them first."
+        count = "a file" if len(self._files) == 1 else f"{len(self._files)} files"
         head = Static(
             Content(
-                f"{printable(self._root)}/.marvin has {len(self._files)} files that can act: hooks are code that runs"
-                " with your rights. Nothing of them has run yet."
+                f"{revealed(self._root)}/.marvin has {count} that can act: hooks are code that runs"
+                f" with your rights. {state}"
             )
         )
         return [
             head,
-            VerticalScroll(Static(self._content()), classes="text"),
+            VerticalScroll(Static(content), classes="text"),
             Choices(
                 [
                     ("once", Content("o  Trust them for this run")),
@@ -52,15 +65,22 @@ class TrustDialog(Dialog[Choice]):
         listing.focus()
         listing.highlighted = 2
 
-    def _content(self) -> Content:
+    def _content(self) -> tuple[Content, int]:
+        """The files, and how many lines of them are not shown."""
         parts = []
+        hidden, room = 0, SHOWN
         for path, data in sorted(self._files.items()):
             mark = f"  ({self._changes[path]})" if path in self._changes else ""
-            lines = printable(data.decode("utf-8", "replace")).splitlines()
-            rest = f"\n... and {len(lines) - SHOWN} more lines" if len(lines) > SHOWN else ""
-            body = "\n".join(lines[:SHOWN]) + rest
-            parts.append(Content.assemble((f"{printable(path)}{mark}", "bold"), "\n", body))
-        return Content("\n\n").join(parts)
+            lines = revealed(data.decode("utf-8", "replace")).split("\n")
+            shown, rest = lines[:room], len(lines[room:])
+            hidden, room = hidden + rest, room - len(shown)
+            more = (f"\n... and {rest:,} more lines", "$text-warning") if rest else ""
+            parts.append(Content.assemble((f"{revealed(path)}{mark}", "bold"), "\n", "\n".join(shown), more))
+        parts += [Content.styled(f"{revealed(path)}  (gone)", "bold") for path in self._gone()]
+        return Content("\n\n").join(parts), hidden
+
+    def _gone(self) -> list[str]:
+        return sorted(path for path, what in self._changes.items() if what == "gone")
 
     def on_key(self, event: events.Key) -> None:
         known: dict[str, Choice] = {"o": "once", "a": "always", "n": "no"}
@@ -72,6 +92,3 @@ class TrustDialog(Dialog[Choice]):
     def _selected(self, event: OptionList.OptionSelected) -> None:
         choices: dict[str | None, Choice] = {"once": "once", "always": "always"}
         self.dismiss(choices.get(event.option_id, "no"))
-
-    def action_cancel(self) -> None:
-        self.dismiss("no")
