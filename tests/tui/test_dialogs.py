@@ -27,7 +27,7 @@ def setup(marvin):
 
     @marvin.command("short", "waits for little")
     async def short(args, ctx):
-        return f"it was {await ctx.ui.confirm('Soon over?', '', timeout=0.5)}"
+        return f"it was {await ctx.ui.confirm('Soon over?', '', timeout=3)}"
 
     @marvin.command("ever", "asks for ever")
     async def ever(args, ctx):

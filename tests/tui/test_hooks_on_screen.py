@@ -121,3 +121,107 @@ async def test_what_is_no_text_is_told_to_the_hook_and_never_reaches_the_screen(
         await one.type("/wrong")
         await one.press("enter", "enter")
         await one.until_shown("9 of 9 told: title is a text, not int")
+
+
+BUSY = """
+import asyncio, time
+
+def setup(marvin):
+    def slowly(text):
+        time.sleep(60)
+
+    @marvin.command("slow", "completes slowly", complete=slowly)
+    async def slow(args, ctx):
+        return f"slow got {args}"
+
+    @marvin.command("flood", "tells much")
+    async def flood(args, ctx):
+        for number in range(300):
+            ctx.ui.notify(f"note {number}.")
+        ctx.ui.notify("\\n".join(f"line {number}" for number in range(50)))
+
+    @marvin.command("ask", "asks")
+    async def ask(args, ctx):
+        await ctx.ui.confirm("May it?", "")
+
+    @marvin.on("agent.end")
+    async def never(event, ctx):
+        await asyncio.sleep(60)
+
+    @marvin.on("user.bash")
+    def other(event, ctx):
+        if "secret" in event.command:
+            return {"block": True, "reason": "not [this]"}
+        return {"command": event.command.replace("one", "two")}
+
+    @marvin.on("session.shutdown")
+    async def last(event, ctx):
+        await ctx.ui.confirm("Really?", "")
+
+    marvin.register_shortcut("ctrl+b", lambda ctx: 1 / 0)
+"""
+
+
+async def test_a_completion_that_takes_its_time_holds_neither_the_keys_nor_other_hooks_up(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi there."})
+    async with driven(marvin, "--hook", hook(tmp_path, BUSY)) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/slow down")
+        await one.press("enter")
+        await one.until_shown("slow got down")
+
+
+async def test_a_flood_of_toasts_leaves_the_screen_readable_and_nothing_is_lost(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi there."})
+    async with driven(marvin, "--hook", hook(tmp_path, BUSY), size=(80, 40)) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/flood ")
+        await one.press("enter")
+        await one.until_shown("line 49")
+        notices = [entry.source for entry in one.app.conversation.transcript.entries]
+        shown = [f"note {number}." for number in range(300) if f"note {number}." in one.text]
+        assert len(one.app._notifications) <= 4
+        assert set(shown) | {text.removeprefix("flag:asking: ") for text in notices} >= {
+            f"note {number}." for number in range(4, 300)
+        }
+
+
+async def test_a_command_of_the_user_that_a_hook_changed_opens_to_what_was_typed(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi there."})
+    async with driven(marvin, "--hook", hook(tmp_path, BUSY)) as one:
+        await one.until_shown("Enter sends")
+        await one.type("!!echo one")
+        await one.press("enter")
+        await one.until_shown("[changed by flag:asking]")
+        assert "- echo one" in one.text and "+ echo two" in one.text
+        await one.type("!echo secret")
+        await one.press("enter")
+        await one.until_shown("✗ Not run: flag:asking: not [this]")
+        assert "user.bash" not in one.text
+
+
+async def test_a_shortcut_that_fails_is_told_with_its_key_and_place(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi there."})
+    async with driven(marvin, "--hook", hook(tmp_path, BUSY)) as one:
+        await one.until_shown("Enter sends")
+        await one.press("ctrl+b")
+        await one.until_shown("flag:asking: Ctrl+B of flag:asking failed at asking.py:36:")
+
+
+async def test_leaving_asks_nothing_more_and_is_possible_at_once(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi there."})
+    marvin.configure(keybindings={"skipHook": "f6"})
+    async with driven(marvin, "--hook", hook(tmp_path, BUSY)) as one:
+        await one.until_shown("Enter sends")
+        await one.type("hello")
+        await one.press("enter")
+        await one.until_shown("waiting for flag:asking (agent.end)")
+        assert "F6 skips it" in one.text
+        await one.type("/ask ")
+        await one.press("enter")
+        await listening(one, "May it?")
+        await one.press("ctrl+c", "ctrl+c")
+        await one.until_shown("leaving, Ctrl+C at once")
+        assert "May it?" not in one.text and "Really?" not in one.text
+        await one.press("ctrl+c")
+        await one.until(lambda: one.app._exit, "the end")

@@ -18,7 +18,7 @@ from marvin_agent.hooks.registry import Hook, runs_async
 async def run_command(
     loop: HookLoop, engine: Engine, hook: Hook, name: str, function: Callable[..., Any], arguments: str
 ) -> Any:
-    """Call `function(arguments, ctx)` and give what it gives. Whatever it raises is a HookError here."""
+    """Call `function(arguments, ctx)` and give what it gives. Whatever it raises is a HookError, which tells `name`."""
     context = Context(engine, None, hook.id)
 
     async def call() -> Any:
@@ -32,7 +32,7 @@ async def run_command(
         return await loop.call(lambda: loop.owned(call(), hook))
     except Exception as error:
         message = error.message if isinstance(error, HookError) else describe(error)
-        raise HookError(f"/{name} of {hook.id} failed{_where(error, hook.path)}: {message}") from error
+        raise HookError(f"{name} of {hook.id} failed{_where(error, hook.path)}: {message}") from error
 
 
 def _where(error: BaseException, path: str) -> str:

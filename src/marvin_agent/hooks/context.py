@@ -67,7 +67,7 @@ class Ui(_Part):
     async def permission(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Ask whether a tool call may run: gives `{decision, reason, remember, by}`.
 
-        The question is `{tool_name, input, preview, rule, patterns}`. Handlers of `permission.ask` are asked first;
+        The question is `{tool_name, input, preview, rule, why, patterns}`. Handlers of `permission.ask` come first;
         when one of them decides, `by` names it and no person is asked. `remember` is a list of patterns, or None.
         """
         engine = self._alive()

@@ -8,13 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.dom import DOMNode
-from textual.message import Message
-from textual.widget import Widget
-from textual.worker import WorkerFailed
 
 from marvin_agent.agent import events as out
 from marvin_agent.errors import MarvinError, NoModelError, UsageError
@@ -27,12 +23,12 @@ from marvin_agent.frontends.tui.draft import Draft
 from marvin_agent.frontends.tui.farewell import farewell
 from marvin_agent.frontends.tui.filelist import FileList
 from marvin_agent.frontends.tui.footer import Footer
-from marvin_agent.frontends.tui.guests import Guests
+from marvin_agent.frontends.tui.guests import GuestApp
 from marvin_agent.frontends.tui.header import Header, git_branch
 from marvin_agent.frontends.tui.history import History
 from marvin_agent.frontends.tui.keyactions import KeyActions
 from marvin_agent.frontends.tui.keyboard import Keyboard
-from marvin_agent.frontends.tui.keys import bindings, configured
+from marvin_agent.frontends.tui.keys import bindings, configured, shown
 from marvin_agent.frontends.tui.news import News
 from marvin_agent.frontends.tui.notifier import Notifier
 from marvin_agent.frontends.tui.prompt import PromptEditor
@@ -67,7 +63,7 @@ REST = tuple(Later(f"marvin_agent.frontends.tui.{name}") for name in ("conversat
 """Loaded in the background once the engine runs, so that the first answer does not wait for it."""
 
 
-class MarvinApp(App[int]):
+class MarvinApp(GuestApp):
     """One run of the app. `live` runs it to its end; what is left to say then is `last_words` and `failure`."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -92,7 +88,6 @@ class MarvinApp(App[int]):
         self.terminal_before: list[Any] | None = None
         """The terminal's settings before marvin changed them: for programs that get it meanwhile."""
         self.state = State()
-        self.guests = Guests()
         self.stage = AppStage(self)
         self.key_actions = KeyActions(self)
         self.shortcuts = Shortcuts(self)
@@ -152,7 +147,7 @@ class MarvinApp(App[int]):
     async def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, lambda: self.call_later(self.leave, "signal"))
+            loop.add_signal_handler(number, lambda: self.begin_leaving("signal"))
         self.state.branch = git_branch(self.places.project_root)
         self.repaint()
         self._keyboard.begin()
@@ -187,6 +182,7 @@ class MarvinApp(App[int]):
         """Take over what the configuration says of the app."""
         self.keymap, problems = configured(config.keybindings)
         self.set_keymap(dict(self.keymap))
+        self.state.skip_key = shown(self.keymap.get("skipHook", "f8"))
         self.take_theme(config.theme)
         self.notifier.on = config.notifications
         self._read_templates()
@@ -231,13 +227,18 @@ class MarvinApp(App[int]):
             await self.reload()
         return said
 
+    def begin_leaving(self, reason: str) -> None:
+        """Leave without holding the keys up: a hook that takes its time can still be skipped."""
+        self.run_worker(self.leave(reason), name="leave")
+
     async def leave(self, reason: str) -> None:
         """End the run, tell the hooks, close the files, and leave."""
         if self.leaving:
             return
         self.leaving = True
+        self.person.leave()
         self.prompt.keep_draft()
-        self.state.begin("leaving")
+        self.state.begin("leaving, Ctrl+C at once")
         self.repaint()
         if self.engine:
             await self.engine.close(reason)
@@ -333,29 +334,7 @@ class MarvinApp(App[int]):
     def tell(self, message: str, level: out.Level, source: str) -> None:
         self.stage.tell(message, level, source)
 
-    # What hooks bring to the screen is their code: it must not take the app along.
-
-    def _register_child(self, parent: DOMNode, child: Widget, before: int | None, after: int | None) -> None:
-        super()._register_child(parent, child, before, after)
-        self.guests.joined(parent, child)
-
-    def _handle_exception(self, error: Exception) -> None:
-        if not self._is_of_hook(error):
-            super()._handle_exception(error)
-
-    async def _dispatch_message(self, message: Message) -> None:
-        try:
-            await super()._dispatch_message(message)
-        except Exception as error:
-            if not self._is_of_hook(error):
-                raise
-
-    def _is_of_hook(self, error: Exception) -> bool:
-        """Whether an error is a hook's, which is then reported as that."""
-        if isinstance(error, WorkerFailed) and isinstance(error.error, Exception):
-            error = error.error
-        if self.guests.takes_blame(error):
-            return True
+    def is_of_hook(self, error: Exception) -> bool:
         hooks = self.engine.hooks if self.engine else None
         if hooks is None or hooks.culprit(error) is None:
             return False

@@ -1,5 +1,6 @@
 """The slash commands of the app: its own, those shared with headless runs, the hooks', and Markdown files."""
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +21,10 @@ else:
 
 Action = Callable[["MarvinApp", str], Awaitable[str]]
 Choices = Callable[["MarvinApp"], Sequence[Item]]
+
+
+COMPLETION_SECONDS = 2.0
+"""How long a hook may think about what can be completed."""
 
 
 class AppCommand(NamedTuple):
@@ -74,11 +79,12 @@ class CommandTable:
         complete, loop = command.complete, engine.hooks.loop
 
         async def ask() -> object:
-            value = complete(written)
+            # A plain function may take its time: not on the loop that all hooks live on.
+            value = await loop.in_thread(lambda: complete(written), lambda thread: None)
             return await value if inspect.isawaitable(value) else value
 
         try:
-            given = await loop.call(ask)
+            given = await asyncio.wait_for(loop.call(ask), COMPLETION_SECONDS)
         except Exception:
             return ()  # a hook that cannot complete is no reason to disturb the typing
         return [Item(str(text)) for text in given] if isinstance(given, list | tuple) else ()

@@ -106,8 +106,7 @@ class Completion:
             self._hide()
             return
         start, find = found
-        self._span = (row, start, column)
-        self.menu.run_worker(self._fill(find), group="completion", exclusive=True)
+        self.menu.run_worker(self._fill(find, (row, start, column)), group="completion", exclusive=True)
 
     def ask(self, editor: Editor) -> None:
         """The user asks for the menu."""
@@ -126,8 +125,10 @@ class Completion:
             return found.start(2), lambda: self._commands.arguments(name, written)
         return None
 
-    async def _fill(self, find: Callable[[], Awaitable[Sequence[Item]]]) -> None:
+    async def _fill(self, find: Callable[[], Awaitable[Sequence[Item]]], span: tuple[int, int, int]) -> None:
         items = await find()
+        # Only now: until then the menu has the items of the text before.
+        self._span = span
         self.menu.show(items)
 
     async def _find_files(self, query: str) -> Sequence[Item]:

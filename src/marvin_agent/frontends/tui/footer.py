@@ -85,7 +85,8 @@ class Footer(Static):
         if waits := state.waiting:
             where = f" at {one_line(waits.place, 60)}" if waits.place else ""
             text = f"waiting for {one_line(waits.hook, 60)} ({one_line(waits.event, 30)}){where}"
-            lines.append(Content.styled(f"{one_line(text, self._width - 16)} · F8 skips it", "$text-warning"))
+            skip = f" · {state.skip_key} skips it"
+            lines.append(Content.styled(f"{one_line(text, self._width - len(skip))}{skip}", "$text-warning"))
         if state.statuses:
             texts = [one_line(text, STATUS_WIDTH) for _, text in sorted(state.statuses.items())]
             lines.append(Content(one_line(" · ".join(texts), self._width)))

@@ -3,10 +3,13 @@
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NamedTuple
 
+from textual.app import App
 from textual.dom import DOMNode
 from textual.geometry import Region
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.worker import WorkerFailed
 
 
 class Guest(NamedTuple):
@@ -83,6 +86,38 @@ class Guests:
         }
         for name, function in guarded.items():
             setattr(widget, name, function)
+
+
+class GuestApp(App[int]):
+    """An app on whose screen hooks have widgets: what fails in them does not end it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.guests = Guests()
+
+    def is_of_hook(self, error: Exception) -> bool:
+        """Whether an error that is of no guest came from a hook's file all the same; it is reported then."""
+        return False
+
+    def _register_child(self, parent: DOMNode, child: Widget, before: int | None, after: int | None) -> None:
+        super()._register_child(parent, child, before, after)
+        self.guests.joined(parent, child)
+
+    def _handle_exception(self, error: Exception) -> None:
+        if not self._is_contained(error):
+            super()._handle_exception(error)
+
+    async def _dispatch_message(self, message: Message) -> None:
+        try:
+            await super()._dispatch_message(message)
+        except Exception as error:
+            if not self._is_contained(error):
+                raise
+
+    def _is_contained(self, error: Exception) -> bool:
+        if isinstance(error, WorkerFailed) and isinstance(error.error, Exception):
+            error = error.error
+        return self.guests.takes_blame(error) or self.is_of_hook(error)
 
 
 def _blank(crop: Region) -> list[Strip]:

@@ -50,7 +50,7 @@ class Person:
     What hooks give is made text here, in their own call: on the screen it is too late for an error.
     """
 
-    has_person = True
+    has_person: bool = True
 
     def __init__(self, stage: Stage, soon: Callable[..., None], cwd: str) -> None:
         self._stage = stage
@@ -58,11 +58,16 @@ class Person:
         """Calls a function on the app's loop in the app's context."""
         self._cwd = cwd
         self._one_at_a_time = asyncio.Lock()
+        self._open: asyncio.Future[Any] | None = None
+        """Where the answer to the dialog in front comes."""
 
     async def ask(self, dialog: Dialog[T], timeout: float | None = None) -> T | None:
         """Show a dialog when those before it are answered; None when cancelled or late."""
         async with self._one_at_a_time:
+            if not self.has_person:
+                return None
             answer: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
+            self._open = answer
 
             def done(value: T | None) -> None:
                 if not answer.done():
@@ -76,6 +81,12 @@ class Person:
             finally:
                 # Also when the run was aborted: nobody waits for the answer any more.
                 self._soon(self._stage.drop_dialog, dialog)
+
+    def leave(self) -> None:
+        """Nobody is there any more: what is asked gets its safe answer. Called on the app's loop."""
+        self.has_person = False
+        if self._open and not self._open.done():
+            self._open.set_result(None)
 
     async def select(self, title: str, options: Sequence[str], timeout: float | None) -> str | None:
         given = [str(option) for option in options]

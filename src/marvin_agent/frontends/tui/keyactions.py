@@ -33,7 +33,7 @@ class KeyActions:
             case "interrupt":
                 self.interrupt()
             case "leave":
-                await self._clear_or_leave()
+                self._clear_or_leave()
             case "cycleModel":
                 await self._cycle_model()
             case "cycleThinking":
@@ -67,8 +67,11 @@ class KeyActions:
         if waited := tuple(prompt for prompt in engine.abort() if not prompt.source.startswith("hook:")):
             self._app.prompt.put_back(waited)
 
-    async def _clear_or_leave(self) -> None:
+    def _clear_or_leave(self) -> None:
         app = self._app
+        if app.leaving:
+            app.exit(return_code=0)
+            return
         asked = app.screen.is_modal
         if asked:
             selected = getattr(app.focused, "selected_text", "")
@@ -80,7 +83,7 @@ class KeyActions:
             return
         now = time.monotonic()
         if now - self._pressed < TWICE:
-            await app.leave("quit")
+            app.begin_leaving("quit")
             return
         self._pressed = now
         if not app.prompt.is_empty and not asked:

@@ -72,7 +72,7 @@ class News:
             case out.MessageWithdrawn():
                 conversation.withdraw(event.reason)
             case out.ToolStarted():
-                conversation.tool_started(event)
+                conversation.tool_started(event, self._typed(event))
             case out.ToolUpdated():
                 conversation.tool_grew(event)
             case out.ToolEnded():
@@ -102,6 +102,13 @@ class News:
                 self._hook_acted(event)
             case _:
                 pass
+
+    def _typed(self, event: out.ToolStarted) -> Changed | None:
+        """What the user typed, when hooks made another command of it."""
+        if not event.tool_call_id.startswith(out.CALL_OF_USER) or not event.changed_by:
+            return None
+        found = self._shell.changes("user.bash", event.changed_by)
+        return found if found and found.after == event.input.get("command") else None
 
     def _message(self, event: out.MessageEnded) -> None:
         by: Any = () if event.changed_by is UNSET else event.changed_by

@@ -26,6 +26,7 @@ else:
 
 SEVERITY = {"warning": "warning", "error": "error"}
 TOAST_SECONDS = 6.0
+TOASTS = 4
 TOAST_LINES = 5
 TOAST_WIDTH = 160
 WIDGET_LINES = 10
@@ -39,7 +40,7 @@ class AppStage:
         self._app = app
         self._widgets: dict[str, Widget] = {}
         self._told: dict[str, float] = {}
-        """The latest toast, and when it came."""
+        """The toasts that are seen, with when they came."""
 
     def show_dialog(self, dialog: Dialog[Any], done: Callable[[Any], None]) -> None:
         self._app.notifier.waiting("marvin asks something")
@@ -60,9 +61,16 @@ class AppStage:
             self._app.conversation.notice(out.Notice(level=level, text=message, source=source))
             if source == "marvin":
                 return
-        if self._told.get(text, float("-inf")) > time.monotonic() - TOAST_SECONDS:
+        now = time.monotonic()
+        self._told = {text: since for text, since in self._told.items() if since > now - TOAST_SECONDS}
+        if text in self._told:
             return  # it still stands there
-        self._told = {text: time.monotonic()}
+        if len(self._told) >= TOASTS:
+            # There is no room for more: what is not told already goes where nothing is lost.
+            if not problem:
+                self._app.conversation.notice(out.Notice(level=level, text=message, source=source))
+            return
+        self._told[text] = now
         title = "" if source == "marvin" else one_line(source, 60)
         severity: Any = SEVERITY.get(level, "information")
         self._app.notify(text, title=title, severity=severity, timeout=TOAST_SECONDS, markup=False)

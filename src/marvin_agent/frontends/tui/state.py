@@ -26,6 +26,8 @@ class State:
         self.queue: tuple[tuple[str, str], ...] = ()
         """What waits: `steer` or `follow-up`, and the text."""
         self.waiting: out.HookWaiting | None = None
+        self.skip_key = "F8"
+        """What skips the hook that is waited for."""
         self.statuses: dict[str, str] = {}
         """Texts of hooks by key."""
         self._tools: dict[str, str] = {}

@@ -169,12 +169,12 @@ class History:
         entry = self._running[call_id] = ToolEntry(call_id, name)
         return entry
 
-    def tool_started(self, event: out.ToolStarted) -> None:
+    def tool_started(self, event: out.ToolStarted, before: Changed | None = None) -> None:
         entry = self._running.get(event.tool_call_id)
         if entry is None:
             entry = self._tool(event.tool_call_id, event.tool_name)
             self._transcript.add(entry)
-        entry.start(event)
+        entry.start(event, {"command": before.before} if before else None)
 
     def tool_grew(self, event: out.ToolUpdated) -> None:
         if entry := self._running.get(event.tool_call_id):
@@ -192,8 +192,10 @@ class History:
         self._transcript.add(NoticeEntry(event.level, event.text, event.source))
 
     def hook_acted(self, event: out.HookActed, changed: Changed | None) -> None:
-        # The blocks of tools and the answers name the hooks that had a hand in them.
-        if event.event.startswith(("tool.", "chat.message")):
+        # The blocks of tools and of messages name the hooks that had a hand in them, and a refusal tells of itself.
+        if event.event.startswith(("tool.", "chat.message", "user.bash")):
+            return
+        if event.verdict == "blocked" and event.event.startswith("session.before_"):
             return
         text = f"{event.hook} {event.verdict} {event.event}{f': {event.reason}' if event.reason else ''}"
         self._transcript.add(ChangeEntry(text, changed) if changed else NoticeEntry("info", text))

@@ -72,8 +72,9 @@ class ToolEntry(Entry):
         self._arguments = [call.malformed] if isinstance(call.malformed, str) else []
         self._dirty = True
 
-    def start(self, event: ToolStarted) -> None:
+    def start(self, event: ToolStarted, asked: dict[str, Any] | None = None) -> None:
         self._input = event.input
+        self._asked = asked or self._asked
         self._hooks = event.changed_by or ()
         self._dirty = True
 

@@ -55,8 +55,9 @@ class ConversationView(Pointed):
         if start is not None:
             self._changed_from(start)
 
-    def tool_started(self, event: out.ToolStarted) -> None:
-        self._history.tool_started(event)
+    def tool_started(self, event: out.ToolStarted, before: Changed | None = None) -> None:
+        """`before`: what hooks made the user's own command from."""
+        self._history.tool_started(event, before)
         self.soon()
 
     def tool_grew(self, event: out.ToolUpdated) -> None:
