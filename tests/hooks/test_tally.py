@@ -31,6 +31,7 @@ def test_calls_are_counted_by_what_came_of_them_with_their_times_and_the_last_fa
     assert (seen.calls, seen.changed, seen.refused, seen.failed) == (6, 1, 1, 2)
     assert (seen.milliseconds(50), seen.milliseconds(95)) == (3.0, 5.0)
     assert seen.last_failure and seen.last_failure.error == "it was skipped"
+    assert tally.failures["flag:b"].error == "of another"
     assert tally.figures(handler).calls == 0 and Figures().milliseconds(50) is None
 
 

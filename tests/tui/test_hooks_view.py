@@ -122,6 +122,26 @@ async def test_the_view_of_hooks_follows_what_happens_and_switches_them(tmp_path
         await one.until_shown("chat.message polite")
 
 
+async def test_a_hook_that_is_off_because_it_blocked_says_where(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi."})
+    marvin.configure(hooks={"timeoutMs": 300})
+    source = """
+import time
+
+def setup(marvin):
+    @marvin.on("turn.start")
+    async def blocks(event, ctx):
+        time.sleep(30)
+"""
+    async with driven(marvin, "--hook", hook(tmp_path, source), "hello") as one:
+        await one.until_shown("Hi.")
+        await one.type("/hooks")
+        await one.press("enter")
+        await one.until_shown("flag:asking  off: it blocked the hook loop")
+        await one.press("end", "enter")
+        await one.until_shown("turn.start at asking.py:7: blocks the hook loop")
+
+
 async def test_a_required_hook_stays_on_and_says_why(tmp_path: Path) -> None:
     marvin = a_marvin(tmp_path, {"text": "Hi."})
     marvin.configure(hooks={"required": ["flag:asking"]})

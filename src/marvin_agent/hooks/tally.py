@@ -51,14 +51,18 @@ class Tally:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self.count = 0
-        """How many calls there were: it says whether there is news."""
+        """How much was told: it says whether there is news."""
         self._figures: dict[tuple[str, str, str], Figures] = {}
         self._recent: deque[Seen] = deque(maxlen=KEPT)
         self._failure: Failure | None = None
+        self.failures: dict[str, Failure] = {}
+        """The last failure of each hook, of its tasks, timers and widgets too."""
 
     def failed(self, failure: Failure) -> None:
-        """Told before the record of the call that failed."""
+        """Told before the record of the call that failed, if it was a call."""
         self._failure = failure
+        self.failures = {**self.failures, failure.hook: failure}
+        self.count += 1
 
     def add(self, record: Record) -> None:
         """Count a call that has ended."""

@@ -108,13 +108,16 @@ def details(entry: Entry, tally: Tally) -> Content:
         return _failure(entry.problem)
     if entry.handler:
         return _handler_details(entry.handler, tally)
-    if entry.hook is None:
-        return Content("It is not loaded now.")
-    hook = entry.hook
-    rows = [("file", hook.path), ("from", hook.scope), ("state", f"off: {hook.off}" if hook.off else "on")]
-    rows += [("listens to", ", ".join(dict.fromkeys(handler.spec.name for handler in hook.handlers)) or "no event")]
-    calls = [call_line(seen) for seen in tally.recent if seen.record.hook == hook.id]
-    return Content("\n").join([*_rows(rows), Content(""), *(calls or [Content("It was not called yet.")])])
+    parts = [Content("It is not loaded now.")]
+    if hook := entry.hook:
+        rows = [("file", hook.path), ("from", hook.scope), ("state", f"off: {hook.off}" if hook.off else "on")]
+        rows += [("listens to", ", ".join(dict.fromkeys(handler.spec.name for handler in hook.handlers)) or "no event")]
+        parts = _rows(rows)
+    if failure := tally.failures.get(entry.hook_id):
+        parts += [Content(""), Content.styled("The last error", "bold"), _failure(failure)]
+    calls = [call_line(seen) for seen in tally.recent if seen.record.hook == entry.hook_id]
+    parts += [Content(""), Content.styled("The last calls", "bold"), *(calls or [Content("It was not called yet.")])]
+    return Content("\n").join(parts)
 
 
 def _handler_details(handler: Handler, tally: Tally) -> Content:
