@@ -61,3 +61,25 @@ def test_a_program_that_is_not_there_is_told_and_the_terminal_taken_back(tmp_pat
         terminal.wait_for("no-such-editor cannot be started")
         terminal.send("hello\r")
         terminal.wait_for("Still here")
+
+
+def test_ctrl_q_leaves_properly_and_keeps_what_was_typed(tmp_path: Path) -> None:
+    marvin = Marvin(tmp_path)
+    marvin.script({"text": "Hello."})
+    source = f"""
+from pathlib import Path
+
+def setup(marvin):
+    @marvin.on("session.shutdown")
+    def down(event, ctx):
+        Path({str(tmp_path / "why")!r}).write_text(event.reason)
+"""
+    with marvin.terminal("--hook", hook(marvin, source)) as terminal:
+        terminal.wait_for(READY)
+        terminal.send("half a thought")
+        terminal.wait_for("│ half a thought")
+        terminal.send("\x11")
+        assert terminal.end() == 0
+    assert (tmp_path / "why").read_text() == "quit"
+    with marvin.terminal() as terminal:
+        terminal.wait_for("│ half a thought")

@@ -242,8 +242,6 @@ class MarvinApp(GuestApp):
         self.repaint()
         if self.engine:
             await self.engine.close(reason)
-        if reason == "quit":
-            self.prompt.clear_text()
         self.exit(return_code=0 if reason == "quit" else 128 + signal.SIGTERM)
 
     def last_words(self) -> str:
@@ -273,6 +271,10 @@ class MarvinApp(GuestApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         # Dialogs have the keys for themselves, but leaving is always possible.
         return action != "key" or not self.screen.is_modal or parameters == ("leave",)
+
+    async def action_quit(self) -> None:
+        # Textual's own key for it, which would tell the hooks nothing.
+        self.begin_leaving("quit")
 
     async def action_key(self, name: str) -> None:
         await self.key_actions.do(name)
