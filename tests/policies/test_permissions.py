@@ -28,7 +28,8 @@ class Person(Nobody):
     has_person = True
 
     def __init__(self, *answers: dict[str, Any] | None) -> None:
-        super().__init__(lambda text, level, source: None)
+        self.told: list[str] = []
+        super().__init__(lambda text, level, source: self.told.append(text))
         self.answers = list(answers)
         self.questions: list[dict[str, Any]] = []
 
@@ -389,6 +390,13 @@ async def test_always_is_remembered_by_pattern_in_marvins_own_directory(tmp_path
     assert "forbids it" in ruled
     (asked,) = await results(tmp_path, bash("touch d"), mode="ask", ask=["bash(touch d)"])
     assert "wants it asked about" in asked
+
+
+async def test_an_edited_pattern_that_is_none_is_told_and_the_answer_counts(tmp_path: Path) -> None:
+    person = Person({"decision": "allow", "remember": ["touch *; date", "touch b"]})
+    assert await results(tmp_path, bash("touch a"), mode="ask", engine={"interface": person}) == ["ok"]
+    assert person.told == ["not remembered, since it is no pattern for bash: touch *; date"]
+    assert Remembered(str(tmp_path / "config")).all() == {str(tmp_path / "work"): ["bash(touch b)"]}
 
 
 async def test_what_is_remembered_for_one_project_does_not_count_in_another(tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ class Guests:
         return True
 
     def _guest_of(self, node: DOMNode) -> Guest | None:
+        if not self._guests:
+            return None
         owners = {id(guest.widget): guest for guest in self._guests}
         return next((owners[id(each)] for each in node.ancestors_with_self if id(each) in owners), None)
 

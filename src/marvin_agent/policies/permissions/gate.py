@@ -54,7 +54,11 @@ class Gate:
         )
         reason = str(answer.get("reason") or "")
         if answer.get("decision") == "allow":
-            remembered_rules = rules_of(answer.get("remember"), call.tool, verdict.patterns)
+            remember = answer.get("remember")
+            for text in remember if isinstance(remember, list) else ():
+                if not rules_of([text], call.tool, ()):
+                    ctx.ui.notify(f"not remembered, since it is no pattern for {call.tool}: {text}", "warning")
+            remembered_rules = rules_of(remember, call.tool, verdict.patterns)
             if remembered_rules:
                 remembered.add(ctx.project_root, remembered_rules)
             return None
