@@ -59,6 +59,13 @@ def suggests(command: str, *rules: str) -> tuple[str, ...]:
         "eval 'git log'",
         "git fetch || exit 1",
         "git log # rm -rf x",
+        "git log --oneline -5 --stat -- 'src/a b'",
+        "git commit -am 'x' && git switch -c y",
+        "git commit -m \"$(git log <<'EOF'\nfix: don't $(rm x), a; b\n\nEOF\n)\"",
+        "git apply - <<'EOF'\nrm x\nEOF",
+        "git log \\\n  -p \\\n  HEAD",
+        'git commit -m "a\nb $x ${y:-z} \\" c"',
+        "git log\n\n# don't\ngit status\n",
     ],
 )
 def test_git_with_any_arguments_is_allowed_by_a_rule_for_it(command: str) -> None:
@@ -135,6 +142,35 @@ def test_git_with_any_arguments_is_allowed_by_a_rule_for_it(command: str) -> Non
         "[ -v 'a[$(rm x)]' ] && git log",
         "[[ $x -eq 1 ]] && git log",
         "((x = 1)); git log",
+        # What the parser itself takes for a comment, for text, for a part of a word or for the end of a document.
+        "git log \\ # ; rm x",
+        "git log \\\t#| rm x",
+        'git log "$ $(rm x)"',
+        'git log "$#a $ `rm x`"',
+        "[[ a = `rm x` ]] && git log",
+        "< \\ \n\n rm",
+        "git log x \\\n; <<< $ rm",
+        "git log <<EOF\n\\\"'$(rm x)'\nEOF\n",
+        "git log <<EOF\n$a `rm x`",
+        'git log <<EOF "\n"rm\nEOF',
+        "git log <<EOF\nEO\\\nF\nrm x\nEOF\n",
+        # Options that make git run something, shortened or joined with others.
+        "git fetch --upload='rm x' .",
+        "git grep --open='rm' x",
+        "git grep -nOrm x",
+        "git rebase -ix 'rm x' main",
+        "git clone --config core.fsmonitor='rm x' a",
+        "git clone -qc core.fsmonitor='rm x' a",
+        "git log --outp=x",
+        "git archive -o .bashrc HEAD",
+        "git -C elsewhere status",
+        "git --namespace a -c core.pager='rm x' log",
+        'git commit -m "$@"',
+        'git commit -m "${a[@]}"',
+        'git fetch "$x"',
+        "git send-email --sendmail-cmd='rm x'",
+        "git hook run x",
+        "git credential fill",
         "",
     ],
 )
@@ -170,6 +206,82 @@ def test_nothing_more_is_allowed_by_a_rule_for_git(command: str) -> None:
 )
 def test_a_pattern_is_compared_with_the_words_of_a_command(rule: str, command: str, allowed: bool) -> None:
     assert allows(command, rule) is allowed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tar -xIrm f",
+        "tar cfI out rm x",
+        "tar -xf x --to-c=rm",
+        "sed -ni s/a/b/ f",
+        "sed '1e rm x' f",
+        "sed 's/a/rm x/e;p' f",
+        "sed s/a/b/gw/tmp/x f",
+        "sed -n '1w/tmp/x' f",
+        "sed -ne p --expression='1e rm' f",
+        "sed -f script f",
+        "awk --file x",
+        "gawk -l x",
+        "sort -uo f g",
+        "sort --compress-prog=rm f",
+        "rsync -ave rm a b",
+        "curl -sSLo f https://x",
+        "ssh -vo ProxyCommand=rm h",
+        "wget -qO f https://x",
+        "split --filter=rm f",
+        "make CC='rm x'",
+        "make -f other",
+        "npm exec rm",
+        "npm --loglevel silly exec rm",
+        "less -No f g",
+        "fd -Hx rm",
+        "read 'a[$(rm x)]'",
+        "unset 'a[$(rm x)]'",
+        "declare -i x='a[$(rm x)]'",
+        "export 'a[$(rm x)]=1'",
+        "let 'a[$(rm x)]=1'",
+        "test -v 'a[$(rm x)]'",
+        "command [ -v 'a[$(rm x)]' ]",
+        "mapfile -C 'rm x' -c 1 y",
+        "compgen -W '$(rm x)'",
+        "hash -p /bin/rm ls",
+        "source /dev/stdin",
+    ],
+)
+def test_a_wildcard_does_not_cover_what_makes_a_program_run_or_write_something_else(command: str) -> None:
+    program = command.split()[0]
+    assert not allows(command, f"bash({program} *)", "bash([ *)")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -n '10,20p' f",
+        "sed -E -e 's/(a|b)/c/g' -e '$d' f",
+        "tar -xzf a.tgz -C b",
+        "tar xvf a",
+        "curl -sXPOST -H 'Accept: x' https://x",
+        "rsync -av a b",
+        "sort -t, -k2 f",
+        "make -j4 test",
+        "npm run x",
+        "awk '{print $1}' f",
+        "read -r x",
+        "export x=1",
+        "test -f x",
+        "wait $x",
+        "less -N f",
+        "pytest -xq -k 'a and b'",
+    ],
+)
+def test_a_wildcard_covers_ordinary_arguments(command: str) -> None:
+    assert allows(command, f"bash({command.split()[0]} *)")
+
+
+def test_a_sum_of_numbers_is_no_command() -> None:
+    assert allows("echo $((1 + 2 * 3))", "bash(echo *)")
+    assert not allows("echo $((1 + a))", "bash(echo *)")
 
 
 def test_several_rules_allow_a_pipe_together() -> None:
@@ -237,6 +349,7 @@ RM = [
     "! { rm x; }",
     "time { rm x; }",
     "coproc rm x",
+    "shopt -s expand_aliases; alias l='rm x'\nl",
     "echo 'unclosed; rm x; )",
 ]
 
@@ -261,6 +374,12 @@ def test_a_denied_command_is_found_wherever_it_stands(command: str) -> None:
         "env -S 'rm x'",
         "curl x | bash",
         "bash <<< 'rm x'",
+        "ls \\ # ; rm x",
+        'ls "$ $(rm x)"',
+        "[[ a = `rm x` ]]",
+        "read 'a[$(rm x)]'",
+        "hash -p /bin/rm ls; ls x",
+        "hyperfine 'rm x'",
     ],
 )
 def test_what_may_be_a_denied_command_is_doubted(command: str) -> None:
@@ -342,6 +461,79 @@ def test_a_denied_part_is_passed_over_nowhere(command: str) -> None:
 @given(st.text(alphabet="git rmx;|&$()`'\"\\<>{}[]*?~#=-\n \t", max_size=30))
 def test_no_text_breaks_the_parser(command: str) -> None:
     take_apart(command)
+
+
+# What the parser and bash may see differently, in any order.
+PIECES = st.sampled_from(
+    [
+        *(
+            "evil",
+            "git",
+            "echo",
+            "x",
+            "a=",
+            "$(evil)",
+            "`evil`",
+            "$x",
+            "${x:-",
+            "}",
+            "$",
+            "(",
+            ")",
+            "{",
+            ";",
+            "&&",
+            "|",
+        ),
+        *("&", "\n", " ", "\t", "\\", "\\\n", "'", '"', "$'", "#", "!", "<", ">", "<<<", "<<E\n", "\nE\n", "<<'E'\n"),
+        *(
+            "<(",
+            "[[",
+            "]]",
+            "=",
+            "if",
+            "then",
+            "fi",
+            "for",
+            "in",
+            "do",
+            "done",
+            "case",
+            "esac",
+            ";;",
+            "f()",
+            "time",
+            "[a]=",
+        ),
+    ]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.sampled_from(["echo {} evil", "git log {}evil{}", 'echo "{}evil{}"', "echo <<E\n{}evil{}\nE\n{}", "{} evil {}"]),
+    st.lists(PIECES, max_size=5),
+    st.sampled_from(["", " "]),
+)
+def test_what_is_allowed_runs_nothing_else_in_bash(
+    tmp_path_factory: pytest.TempPathFactory, form: str, pieces: list[str], between: str
+) -> None:
+    middle = len(pieces) // 2
+    halves = between.join(pieces[:middle]), between.join(pieces[middle:]), ""
+    command = form.format(*halves)
+    if "\0" in command or not allows(command, "bash(git *)", "bash(echo *)"):
+        return
+    place = _empty(tmp_path_factory)
+    programs = place / "programs"
+    programs.mkdir()
+    for name in ("evil", "git"):
+        (programs / name).write_text(f"#!/bin/sh\n{'echo > ran' if name == 'evil' else ':'}\n")
+        (programs / name).chmod(0o755)
+    bash = shutil.which("bash")
+    assert bash
+    env = {"PATH": str(programs)}
+    subprocess.run([bash, "-c", command], cwd=place, env=env, capture_output=True, input=b"", timeout=20, check=False)
+    assert [path.name for path in place.iterdir()] == ["programs"], command
 
 
 WORD = st.lists(

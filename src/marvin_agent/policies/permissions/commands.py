@@ -16,7 +16,8 @@ from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple, TypeAlias
 
 from marvin_agent.permission_rules import Rule, command_words
-from marvin_agent.policies.permissions.known_programs import LAUNCHERS, RUNNING_OPTIONS
+from marvin_agent.policies.permissions.known_programs import LAUNCHERS
+from marvin_agent.policies.permissions.running_options import is_watched, may_run_others
 
 Match: TypeAlias = Literal["yes", "maybe", "no"]
 
@@ -160,10 +161,17 @@ def _surer(one: Match, other: Match) -> Match:
 def runs_others(part: Part, word: Word) -> bool:
     """Whether an argument may make the program run something else; what is unknown may."""
     program = part.name.text.rpartition("/")[2]
-    names = [program, *(f"{program} {other.text}" for other in part.words[part.name_at + 1 :])]
-    options = [option for name in names for option in RUNNING_OPTIONS.get(name, ())]
-    if not options:
+    if not is_watched(program):
         return False
     # The names that a glob finds begin as it does: src/*.py becomes no option.
     only_glob = word.known or (word.text[:1] not in ("*", "?", "[", "-", "~") and not set(word.text) & set("$`{"))
-    return not only_glob or any(fnmatchcase(word.text, option) for option in options)
+    if not only_glob:
+        return not (program == "git" and _is_message(part.words, word))
+    return may_run_others(program, [each.text for each in part.words[part.name_at + 1 :]], word.text)
+
+
+def _is_message(words: Sequence[Word], word: Word) -> bool:
+    """Whether it is the value of `-m`, and one word whatever is put into it: `git commit -m "$(cat <<EOF ...)"`."""
+    if not (word.text.startswith('"') and word.text.endswith('"')) or re.search(r"\$\{?[\w!#]*(@|\[@)", word.text):
+        return False
+    return all(words[at - 1].text in ("-m", "-am", "--message") for at, each in enumerate(words) if each == word)

@@ -1,49 +1,4 @@
-"""What is known of programs: which run others, which do anything, which have subcommands."""
-
-RUNNING_OPTIONS: dict[str, tuple[str, ...]] = {
-    "git": (
-        *(
-            "-c",
-            "-c?*",
-            "--config-env*",
-            "--exec-path*",
-            "--upload-pack*",
-            "--receive-pack*",
-            "--exec",
-            "--exec=*",
-            "-x",
-        ),
-        *("-x?*", "-O*", "--open-files-in-pager*", "--extcmd*", "--ext-diff", "--textconv", "ext::*", "foreach"),
-        *("filter-branch", "bisect", "config", "difftool", "mergetool", "--output*", "--template*", "--git-dir*"),
-        *("--tree-filter*", "--work-tree*"),
-    ),
-    "git clone": ("-u*",),
-    "find": ("-exec*", "-ok*", "-delete", "-fprint*", "-fls"),
-    "fd": ("-x*", "-X*", "--exec*"),
-    "rg": ("--pre", "--pre=*", "--hostname-bin*", "-z", "--search-zip"),
-    "tar": ("--to-command*", "--checkpoint-action*", "-I*", "--use-compress-program*", "--rsh-command*", "-F*"),
-    "rsync": ("-e*", "--rsh*", "--rsync-path*"),
-    "sort": ("--compress-program*", "-o*", "--output*", "-T*"),
-    "sed": ("-i*", "--in-place*", "*e", "*w *"),
-    "awk": ("*system*", "*|*", "*>*", "-f*", "-i*"),
-    "make": ("SHELL=*", "--eval*"),
-    "man": ("-P*", "--pager*", "-H*", "--html*"),
-    "ssh": ("-o*", "-F*"),
-    "scp": ("-o*", "-S*", "-F*"),
-    "curl": ("-K*", "--config*", "-o*", "-O", "--output*", "--remote-name*"),
-    "wget": ("--use-askpass*", "-e*", "--execute*", "-O*", "--output-document*"),
-    "go": ("-exec*", "-toolexec*", "-vettool*"),
-    "cargo": ("--config*",),
-    "npm": ("--script-shell*", "--node-options*", "--prefix*"),
-    "pytest": ("-p", "-p?*", "-c*", "--rootdir*", "--confcutdir*"),
-    "printf": ("-v*",),
-    "less": ("+*", "-o*", "-O*", "-k*", "--lesskey*"),
-    "zip": ("-TT*", "--unzip-command*"),
-    "date": ("-s*", "--set*"),
-    "tree": ("-o*",),
-    "diff": ("--to-file*", "-o*"),
-}
-"""Arguments that make a program run another, or write files of its own choosing: a wildcard does not cover them."""
+"""What is known of programs: which start others, which do anything, which have subcommands."""
 
 LAUNCHERS = frozenset(
     [
@@ -90,6 +45,12 @@ LAUNCHERS = frozenset(
         "start-stop-daemon",
         "at",
         "batch",
+        *("hyperfine", "watchexec", "nodemon", "nsenter", "ip", "gosu", "su-exec", "sg", "chpst", "setuidgid"),
+        *("dbus-run-session", "dumb-init", "tini", "eatmydata", "faketime", "torsocks", "proxychains", "envdir"),
+        *("expect", "mise", "asdf", "rtx", "nix", "nix-shell", "guix", "toolbox", "distrobox", "flatpak-spawn"),
+        *("systemd-inhibit", "cgexec", "prlimit", "capsh", "linux32", "linux64", "hatch", "pdm", "rye", "tox", "nox"),
+        *("lxc", "lxc-attach", "machinectl", "vagrant", "wsl", "dtach", "abduco", "zellij", "byobu", "ts", "nq"),
+        *("sem", "rush", "pssh", "pdsh", "mosh", "ssh-agent"),
     ]
 )
 """Programs that may run what their arguments name: what looks like a denied command there is asked about."""

@@ -11,6 +11,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from marvin_agent.policies.permissions.commands import Part, Word, unknown
+from marvin_agent.policies.permissions.second_reader import LOST_DASH, reads_the_same
 from marvin_agent.policies.permissions.wrappers import DEPTH, unwrap
 
 LIMIT = 64 * 1024
@@ -82,12 +83,15 @@ def take_apart(command: str, depth: int = 0) -> tuple[Part, ...]:
         return (unknown("control characters in the command"),)
     if not command.isascii() and re.search(r"[\u0085\u2028\u2029\ufeff]|[^\S \t\n]", command):
         return (unknown("odd white space in the command"),)
-    root = _PARSER.parse(command.encode("utf-8", "surrogatepass")).root_node
-    reader = _Reader(depth)
+    raw = command.encode("utf-8", "surrogatepass")
+    root = _PARSER.parse(raw).root_node
+    reader = _Reader(raw, depth)
     reader.visit(root)
     parts = reader.parts
     if root.has_error:
         parts.append(unknown("the command cannot be parsed"))
+    elif not reads_the_same(raw, root):
+        parts.append(unknown("the command can be read in two ways"))
     if re.search(r"(?<![ \t])\\\n", command):
         # Bash joins the two halves to one word.
         parts.append(unknown("a line that goes on in the middle of a word"))
@@ -97,8 +101,9 @@ def take_apart(command: str, depth: int = 0) -> tuple[Part, ...]:
 class _Reader:
     """Walks the tree of one command line."""
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self, raw: bytes, depth: int) -> None:
         self.parts: list[Part] = []
+        self._raw = raw
         self._depth = depth
 
     def visit(self, node: Node) -> None:
@@ -107,7 +112,7 @@ class _Reader:
                 self._command(node)
             case "declaration_command" | "unset_command":
                 words = tuple(_word(child) for child in node.children)
-                self.parts.append(Part("command", words))
+                self.parts.append(unwrap(Part("command", words), take_apart, self._depth))
                 self._inside(node)
             case "variable_assignment" | "variable_assignments":
                 self._assignment(node)
@@ -124,7 +129,7 @@ class _Reader:
                 self._arithmetic(node)
                 self._inside(node, arithmetic=True)
             case "expansion":
-                if not _EXPANSION.fullmatch(_text(node)):
+                if not _EXPANSION.fullmatch(_text(node).lstrip()):
                     self.parts.append(unknown(f"an expansion: {_text(node)}"))
                 self._backticks(_text(node))
                 self._inside(node, arithmetic=True)
@@ -175,6 +180,8 @@ class _Reader:
                 case _:
                     words.append(_word(child))
                     self.visit(child)
+        if LOST_DASH.match(self._raw, node.end_byte):
+            words.append(Word("-"))
         if not words:
             self.parts.append(unknown(f"a command that is none: {_text(node)[:80]}"))
             return
@@ -206,7 +213,7 @@ class _Reader:
         self._inside(node, arithmetic=True)
 
     def _arithmetic(self, node: Node) -> None:
-        if re.search(r"[A-Za-z_$`\[]", _text(node)):
+        if re.search(r"[A-Za-z_$`\[]", _text(node).removeprefix("$")):
             # The value of a variable is evaluated, and can hold a command.
             self.parts.append(unknown(f"arithmetic with variables: {_text(node)[:80]}"))
 

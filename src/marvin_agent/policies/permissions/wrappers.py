@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from marvin_agent.policies.permissions.builtins import evaluates
 from marvin_agent.policies.permissions.commands import Part, Word, unknown
 
 SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh", "ash"})
@@ -109,6 +110,10 @@ def unwrap(part: Part, parse: Parse, depth: int) -> Part:
             code = arguments[0].text
             inner = parse(code, depth + 1) if arguments[0].known else (unknown("what trap runs"),)
             return part._replace(inner=inner, transparent=plain)
+        case "alias":
+            return part._replace(inner=tuple(each for word in arguments for each in _aliased(word, parse, depth)))
+        case _ if evaluates(program, arguments):
+            return part._replace(inner=(unknown(f"what {program} evaluates"),))
         case "env":
             return _env(part, arguments, parse, depth, plain)
         case "find":
@@ -116,6 +121,13 @@ def unwrap(part: Part, parse: Parse, depth: int) -> Part:
         case _ if program in WRAPPERS:
             return _wrapper(part, WRAPPERS[program], arguments, parse, depth, plain)
     return part
+
+
+def _aliased(word: Word, parse: Parse, depth: int) -> tuple[Part, ...]:
+    _, defined, code = word.text.partition("=")
+    if not defined:
+        return ()
+    return parse(code, depth + 1) if word.known else (unknown("what an alias stands for"),)
 
 
 def _command(words: Sequence[Word], parse: Parse, depth: int, name_at: int = 0) -> Part:

@@ -1,0 +1,41 @@
+"""Builtins of bash that evaluate their arguments a second time: `read 'a[$(rm x)]'` runs what is in the brackets."""
+
+import re
+from collections.abc import Sequence
+
+from marvin_agent.policies.permissions.commands import Word
+
+_DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
+_NAMING = frozenset({"read", "mapfile", "readarray", "unset", "getopts"})
+_ALWAYS = frozenset({"let", "compgen", "complete", "bind", "enable", "fc"})
+_NAME = re.compile(r"[A-Za-z_]\w*(\+?=|$)")
+
+
+def evaluates(program: str, arguments: Sequence[Word]) -> bool:
+    """Whether a builtin may run what stands in its arguments, or make a name another program."""
+    texts = [word.text for word in arguments]
+    match program:
+        case _ if program in _ALWAYS:
+            return True
+        case _ if program in _DECLARING:
+            return any(_is_odd_declaration(word) for word in arguments)
+        case "mapfile" | "readarray" if any(text.startswith("-") and "C" in text for text in texts):
+            return True
+        case _ if program in _NAMING:
+            return any("[" in word.text or not word.known for word in arguments)
+        case "printf":
+            return any(text.startswith("-v") for text in texts) and any("[" in text for text in texts)
+        case "test" | "[":
+            return bool({"-v", "-R"} & set(texts)) and any("[" in word.text or not word.known for word in arguments)
+        case "hash" | "wait":
+            return any(text.startswith("-") and "p" in text for text in texts)
+        case "source" | ".":
+            return any(not word.known or word.text.startswith("/dev/") for word in arguments[:1])
+    return False
+
+
+def _is_odd_declaration(word: Word) -> bool:
+    if word.text[:1] in ("-", "+"):
+        # An integer's value is evaluated, and a reference may be one to PATH.
+        return not word.known or bool(set(word.text) & set("in"))
+    return _NAME.match(word.text) is None

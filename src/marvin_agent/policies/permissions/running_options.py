@@ -1,0 +1,200 @@
+"""Arguments that make a program run another, or write a file of their own choosing: no wildcard covers them."""
+
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+
+class Arguments(NamedTuple):
+    """What to look for in the arguments of a program."""
+
+    long: str = ""
+    """Long options, separated by spaces; with a value or not, and shortened as GNU and git allow it."""
+    short: str = ""
+    """Letters of short options, alone or among others (`-xzf`)."""
+    takes_value: str = ""
+    """Letters of short options behind which the rest of the word is a value."""
+    commands: str = ""
+    """Subcommands, as globs."""
+    globs: tuple[str, ...] = ()
+    """Anything else, as globs of a whole argument."""
+
+
+_PACKAGES = Arguments("--script-shell --node-options --prefix", commands="exec x dlx explore create init")
+_AWK = Arguments(
+    "--file --exec --include --load --dump-variables --pretty-print --profile",
+    "filEDdop",
+    "Fv",
+    globs=("*system*", "*|*", "*>*", "*@*"),
+)
+_NETCAT = Arguments("--exec --sh-exec --lua-exec --output --hex-dump --append-output", "eco", "pswgGiq")
+
+OPTIONS: dict[str, Arguments] = {
+    "git": Arguments(
+        "--exec --upload-pack --receive-pack --open-files-in-pager --extcmd --ext-diff --textconv --output --template"
+        " --tree-filter --unsafe-paths --index-output --export-marks --output-directory",
+        "xO",
+        "SM",
+        "filter-branch bisect config difftool mergetool send-email imap-send hook web--browse instaweb merge-index svn"
+        " p4 cvsserver daemon shell http-backend credential* archimport quiltimport remote-ext submodule--helper",
+        ("ext::*", "foreach"),
+    ),
+    "git -": Arguments(
+        "--config-env --exec-path --git-dir --work-tree --namespace --super-prefix --attr-source --list-cmds",
+        globs=("-c*", "-C*"),
+    ),
+    "git clone": Arguments("--config", "uc", "bojC"),
+    "git archive": Arguments("", "o"),
+    "git format-patch": Arguments("", "o"),
+    "git checkout-index": Arguments("--prefix"),
+    "find": Arguments(globs=("-exec*", "-ok*", "-delete", "-fprint*", "-fls")),
+    "fd": Arguments("--exec --exec-batch", "xX", "eEtdSoj"),
+    "rg": Arguments("--hostname-bin --search-zip", "z", "eftgTmABCjMEr", globs=("--pre", "--pre=*")),
+    "tar": Arguments(
+        "--to-command --checkpoint-action --use-compress-program --rsh-command --rmt-command --info-script"
+        " --new-volume-script --index-file",
+        "IF",
+        "fbCTXLgKNVH",
+    ),
+    "rsync": Arguments("--rsh --rsync-path --remote-option --config", "eM", "fTB"),
+    "sort": Arguments("--compress-program --output --temporary-directory", "oT", "ktS"),
+    "sed": Arguments(),
+    "awk": _AWK,
+    "make": Arguments("--eval --file --makefile --directory --include-dir", "fCI", "jloOW", globs=("*=*",)),
+    "man": Arguments("--pager --html --config-file --preprocessor", "PHC", "LmMRSserT"),
+    "ssh": Arguments("", "oFEI", "bcDeiJLlmOpQRSWw"),
+    "scp": Arguments("", "oSF", "cDilPJX"),
+    "sftp": Arguments("", "oSFbD", "ciJlPRsX"),
+    "curl": Arguments(
+        "--config --output --remote-name --remote-name-all --dump-header --cookie-jar --trace --trace-ascii --stderr"
+        " --output-dir --engine --etag-save --hsts --alt-svc --libcurl",
+        "KoOcD",
+        "XHduAbeFTmEQrUwyYzthxC",
+    ),
+    "wget": Arguments(
+        "--use-askpass --execute --output-document --output-file --append-output --directory-prefix --config"
+        " --save-cookies --warc-file",
+        "eOoaP",
+        "UTtQlRADIXBw",
+    ),
+    "go": Arguments(globs=("-exec*", "-toolexec*", "-vettool*", "--exec*", "--toolexec*", "--vettool*", "-C*", "--C*")),
+    "cargo": Arguments("--config", "Z", "pjC"),
+    "npm": _PACKAGES,
+    "pnpm": _PACKAGES,
+    "yarn": _PACKAGES,
+    "bun": _PACKAGES,
+    "pytest": Arguments("--rootdir --confcutdir --override-ini --pdbcls", "pco", "kmnrW"),
+    "printf": Arguments("", "v"),
+    "less": Arguments(
+        "--log-file --LOG-FILE --lesskey-file --lesskey-src --lesskey-content", "oOk", "pPtTbhxyz", globs=("+*",)
+    ),
+    "bat": Arguments("--pager"),
+    "ag": Arguments("--pager"),
+    "fzf": Arguments("--preview --bind --execute"),
+    "zip": Arguments("--unzip-command --output-file", globs=("-*TT*", "-*O*")),
+    "split": Arguments("--filter"),
+    "date": Arguments("--set", "s", "dfrI"),
+    "tree": Arguments("", "o", "LPI"),
+    "nc": _NETCAT,
+    "ip": Arguments("--batch --force", globs=("exec", "-b*", "-force")),
+    "gh": Arguments(commands="alias extension extensions ext"),
+}
+"""By the program, or the program with a word that stands among its arguments; `git -` is in front of the subcommand."""
+_SAME = {
+    **dict.fromkeys(("gawk", "mawk", "nawk"), "awk"),
+    **dict.fromkeys(("gtar", "bsdtar"), "tar"),
+    **dict.fromkeys(("ncat", "netcat"), "nc"),
+    "gsed": "sed",
+    "gfind": "find",
+    "gmake": "make",
+    "fdfind": "fd",
+    "batcat": "bat",
+    "gsort": "sort",
+}
+
+_SED_OPTIONS = re.compile(r"-[nErsuz]+|--(quiet|silent|regexp-extended|separate|unbuffered|null-data|posix|debug)")
+_SED_COMMAND = re.compile(
+    r"""\s*(?:(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)I?(?:,(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\.)*/)I?)?\s*!?\s*)?
+        (?:[pdqQ=lnNhHgGxPD]|s(?P<mark>[/|,#:@%!])(?:(?!(?P=mark))[^\\\n]|\\.)*(?P=mark)
+           (?:(?!(?P=mark))[^\\\n]|\\.)*(?P=mark)[gpiIM\d]*)?\s*""",
+    re.VERBOSE,
+)
+
+
+def may_run_others(program: str, arguments: Sequence[str], text: str) -> bool:
+    """Whether one of the arguments (`text`) may make the program run something else."""
+    program = _SAME.get(program, program)
+    names = [program, *(f"{program} {argument}" for argument in arguments)]
+    if text in _in_front(arguments):
+        names.append(f"{program} -")
+    if program == "tar" and list(arguments[:1]) == [text] and not text.startswith("-"):
+        # The letters without a dash take their values from the words behind, one after the other.
+        return bool(set(text) & set(OPTIONS["tar"].short))
+    if program == "sed" and _is_odd_in_sed(arguments, text):
+        return True
+    found = [OPTIONS[name] for name in names if name in OPTIONS]
+    return any(_has(each, text) or _commands(each, arguments, text) for each in found)
+
+
+def is_watched(program: str) -> bool:
+    """Whether the program has such arguments at all."""
+    return _SAME.get(program, program) in OPTIONS
+
+
+def _in_front(arguments: Sequence[str]) -> Sequence[str]:
+    """The options before the first word that is none."""
+    end = next((at for at, argument in enumerate(arguments) if not argument.startswith("-")), len(arguments))
+    return arguments[:end]
+
+
+def _commands(options: Arguments, arguments: Sequence[str], text: str) -> bool:
+    """Whether a word may be one of the subcommands: words in front may be options and their values."""
+    after_option = False
+    for argument in arguments if options.commands else ():
+        if argument.startswith("-"):
+            after_option = True
+            continue
+        if argument == text and any(fnmatchcase(text, command) for command in options.commands.split()):
+            return True
+        if not after_option:
+            break
+        after_option = False
+    return False
+
+
+def _has(options: Arguments, text: str) -> bool:
+    if any(fnmatchcase(text, glob) for glob in options.globs):
+        return True
+    if text.startswith("--"):
+        given = text.partition("=")[0]
+        return len(given) > 2 and any(name.startswith(given) for name in options.long.split())
+    for letter in text[1:] if text.startswith("-") else "":
+        if letter in options.short:
+            return True
+        if letter in options.takes_value or not (letter.isascii() and letter.isalnum()):
+            break
+    return False
+
+
+def _is_odd_in_sed(arguments: Sequence[str], text: str) -> bool:
+    """Whether it is a script, or an option, with which sed may run programs (`e`) or write files (`w`)."""
+    scripts, rest = [], list(arguments)
+    given = False
+    while rest:
+        argument = rest.pop(0)
+        if argument == "-e" or re.fullmatch(r"-[nErsuz]*e", argument) or argument == "--expression":
+            given = True
+            scripts.append(rest.pop(0) if rest else "")
+        elif argument.startswith("--expression="):
+            given = True
+            scripts.append(argument.partition("=")[2])
+            argument = scripts[-1] if argument == text else argument
+        elif argument.startswith("-") and argument != "-":
+            if argument == text and not _SED_OPTIONS.fullmatch(argument):
+                return True
+        elif not given:
+            given = True
+            scripts.append(argument)
+    script = text.partition("=")[2] if text.startswith("--expression=") else text
+    return script in scripts and not all(_SED_COMMAND.fullmatch(part) for part in re.split(r"[;\n]", script))
