@@ -77,14 +77,22 @@ class Config(Settings):
         return self.origin(_ORIGIN_OF_ALIAS[path]) if path in _ORIGIN_OF_ALIAS else "default"
 
 
-def load(places: Places, *, trusted: bool = False, overrides: Mapping[str, Mapping[str, Any]] = {}) -> Config:
+def load(
+    places: Places,
+    *,
+    trusted: bool = False,
+    judged: bytes | None = None,
+    overrides: Mapping[str, Mapping[str, Any]] = {},
+) -> Config:
     """The configuration of a run.
 
+    `judged` is what was looked at before the project was trusted: its keys that act as `canonical` writes them. When
+    the file says something else by now, it is a ConfigError.
     `overrides` are the options of the command line, each with what it sets: `{"--thinking": {"thinking": "high"}}`.
     Raises ConfigError with every problem of the files, UsageError with those of the options.
     """
     notices: list[str] = []
-    layers = list(_read_files(places, trusted, notices))
+    layers = list(_read_files(places, trusted, judged, notices))
     for option, values in overrides.items():
         if problems := _problems(option, values, None):
             raise UsageError("\n".join(problem.show() for problem in problems))
@@ -107,7 +115,7 @@ def _config(merged: dict[str, Any], layers: list[Layer], notices: list[str]) -> 
     return Config(**keys, layers=tuple(layers), notices=tuple(notices))
 
 
-def _read_files(places: Places, trusted: bool, notices: list[str]) -> Iterator[Layer]:
+def _read_files(places: Places, trusted: bool, judged: bytes | None, notices: list[str]) -> Iterator[Layer]:
     errors: list[ConfigError] = []
     above: dict[str, Any] = {}
     if document := _read(places.config_file, errors, must_exist=places.config_file_named):
@@ -120,6 +128,9 @@ def _read_files(places: Places, trusted: bool, notices: list[str]) -> Iterator[L
     if not one_file and (project := _read(places.project_config_file, errors)):
         values = project.value
         if isinstance(values, dict):
+            if trusted and judged is not None and acting_keys(values) != judged:
+                hint = "Look at it, and start marvin again."
+                raise ConfigError("was changed while marvin looked at it", file=project.path, hint=hint)
             values = _of_project(project, trusted, above, notices)
         errors += _problems(project.path, values, project)
         if not errors:
@@ -139,6 +150,12 @@ def _read(path: str, errors: list[ConfigError], *, must_exist: bool = False) -> 
     except ConfigError as error:
         errors.append(error)
     return None
+
+
+def acting_keys(values: Mapping[str, Any]) -> bytes:
+    """What of a project's file can act, as it is shown and hashed; empty when nothing."""
+    acting = {key: item for key, item in values.items() if key not in HARMLESS_KEYS}
+    return msgspec.json.encode(acting, order="deterministic") if acting else b""
 
 
 def _of_project(project: Document, trusted: bool, above: dict[str, Any], notices: list[str]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import msgspec
 
 
 def find_program(name: str, path: str) -> str | None:
-    """The first executable of that name on a PATH."""
-    for directory in path.split(os.pathsep):
-        candidate = os.path.join(directory or os.curdir, name)
+    """The first executable of that name on a PATH. Nothing relative counts: a repository could put a program there."""
+    for directory in filter(os.path.isabs, path.split(os.pathsep)):
+        candidate = os.path.join(directory, name)
         if os.access(candidate, os.X_OK) and os.path.isfile(candidate):
             return candidate
     return None

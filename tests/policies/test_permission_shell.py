@@ -569,6 +569,8 @@ def _empty(factory: pytest.TempPathFactory) -> Path:
         ("bash(git log | sh)", "a rule for each command"),
         ("bash(a; b)", "a rule for each command"),
         ("bash(git 'log)", "not closed"),
+        ("Bash(rm *)", "marvin's are written small, bash"),
+        ("Read", "marvin's are written small, read"),
     ],
 )
 def test_a_rule_that_is_none_says_what_is_wrong(text: str, words: str) -> None:

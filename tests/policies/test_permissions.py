@@ -88,6 +88,9 @@ async def test_mode_edits_asks_outside_of_the_project_and_where_files_are_code(t
         ".git/hooks/pre-commit",
         ".marvin/hooks/x.py",
         "a/.GIT/config",
+        ".vscode/tasks.json",
+        "a/.envrc",
+        ".husky/pre-commit",
         "out/x",
     ]
     calls = [{"name": "write", "arguments": {"path": path, "content": ""}} for path in paths]

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from marvin_agent.llm.offline.weights import lacking
 from marvin_agent.llm.values import Model
 from marvin_agent.messages import Value
 from marvin_agent.places import Places
+from marvin_agent.programs import find_program
 
 REACH_SECONDS = 3.0
 _PROGRAM_SECONDS = 10.0
@@ -182,7 +182,7 @@ def check_reachable(model: Model, seconds: float = REACH_SECONDS) -> Finding:
 def check_program(name: str, environ: Mapping[str, str], advice: str, *, needed: bool) -> Finding:
     """Whether a program is there and starts: in this installation, or on the path."""
     paths = os.pathsep.join((sysconfig.get_path("scripts"), environ.get("PATH", os.defpath)))
-    path = shutil.which(name, path=paths)
+    path = find_program(name, paths)
     level: Literal["warning", "broken"] = "broken" if needed else "warning"
     if path is None:
         return Finding(level=level, subject=name, text="is not there", advice=advice)

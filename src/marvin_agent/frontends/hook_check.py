@@ -16,6 +16,7 @@ from marvin_agent.hooks.hosts.script import read_block
 from marvin_agent.hooks.hosts.settings import HostSettings
 from marvin_agent.hooks.sources import Source
 from marvin_agent.llm.auth.keys import provider_key_names
+from marvin_agent.text import printable
 
 TIME_LIMIT = 60.0
 AT_ONCE = 4
@@ -70,7 +71,7 @@ def _prepare(source: Source, cache_dir: str) -> None:
         base=os.path.dirname(path),
         cache_dir=os.path.join(cache_dir, "hooks"),
         environ={name: value for name, value in os.environ.items() if name not in provider_key_names()},
-        progress=lambda text: print(f"{source.path}: {text}", file=sys.stderr),
+        progress=lambda text: print(printable(f"{source.path}: {text}"), file=sys.stderr),
     )
     asyncio.run(making)
 

@@ -37,7 +37,7 @@ def find_hooks(places: Places) -> Found:
     """Look for every hook; runs none."""
     notes: list[str] = []
     project = Project(places, trust_now=False, notify=notes.append)
-    config = load(places, trusted=project.trusted)
+    config = load(places, trusted=project.trusted, judged=project.judged)
     sources = each_once(gather(config, places, project, (), notes.append))
     hidden = [] if project.trusted else [Source(path, "project") for path in hooks_in(places.project_hooks_dir)]
     return Found(
@@ -66,7 +66,7 @@ def list_hooks(options: argparse.Namespace, places: Places) -> int:
         for line in row["why"].splitlines():
             print(printable(f"    {line}"))
     if all(row["scope"] == "builtin" for row in rows):
-        print(f"No hooks of your own. They live in {places.hooks_dir} and {places.project_hooks_dir};")
+        print(printable(f"No hooks of your own. They live in {places.hooks_dir} and {places.project_hooks_dir};"))
         print("`marvin hooks new NAME --event EVENT` writes one.")
     return 0
 

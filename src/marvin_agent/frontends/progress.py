@@ -187,8 +187,8 @@ def subject(name: str, arguments: dict[str, object]) -> str:
     """A tool call in a line."""
     for key in ("command", "path", "pattern"):
         if value := arguments.get(key):
-            return f"{name} {one_line(str(value), 100)}"
-    return name
+            return f"{one_line(name, 60)} {one_line(str(value), 100)}"
+    return one_line(name, 60)
 
 
 def gist(text: str) -> str:

@@ -4,14 +4,14 @@ import argparse
 import difflib
 import sys
 
-from marvin_agent.config import HARMLESS_KEYS
 from marvin_agent.errors import UsageError
-from marvin_agent.hooks.packages import packaged_hooks
+from marvin_agent.hooks.packages import digest_of, packaged_hooks
 from marvin_agent.hooks.trust import Trust, take_snapshot
 from marvin_agent.places import Places, find_places
-from marvin_agent.text import printable
+from marvin_agent.text import one_line, printable
 
 SHOWN_LINES = 200
+NAME = 500
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,19 +27,20 @@ def run(options: argparse.Namespace, places: Places) -> int:
     if options.list:
         for kind, names in trust.list().items():
             for name in names:
-                print(f"{kind[:-1]:<8} {name}")
+                print(f"{kind[:-1]:<8} {one_line(name, NAME)}")
         return 0
     if options.package:
         return _package(options, places, trust)
     if options.project:
         places = find_places(cwd=options.project, config_dir=places.config_dir)
-    snapshot = take_snapshot(places.project_root, HARMLESS_KEYS)
+    snapshot = take_snapshot(places.project_root)
+    root = one_line(snapshot.root, NAME)
     if not snapshot.files:
-        print(f"{places.project_root}: there is nothing in .marvin that can act; no trust is needed.")
+        print(f"{root}: there is nothing in .marvin that can act; no trust is needed.")
         return 0
     changes = trust.changes(snapshot)
     if not changes:
-        print(f"{places.project_root}: trusted already, and unchanged.")
+        print(f"{root}: trusted already, and unchanged.")
         return 0
     if not options.yes:
         for path, data in snapshot.files.items():
@@ -47,11 +48,11 @@ def run(options: argparse.Namespace, places: Places) -> int:
                 _show(path, changes[path], data)
         for path, what in changes.items():
             if what == "gone":
-                print(f"--- {path} (gone)")
-        if not _agreed(f"Trust {places.project_root}/.marvin as it is now?"):
+                print(f"--- {one_line(path, NAME)} (gone)")
+        if not _agreed(f"Trust {root}/.marvin as it is now?"):
             return 1
     trust.grant(snapshot)
-    print(f"{places.project_root}: trusted, {len(snapshot.files)} files. Any change asks again.")
+    print(f"{root}: trusted, {len(snapshot.files)} files. Any change asks again.")
     return 0
 
 
@@ -63,16 +64,16 @@ def _package(options: argparse.Namespace, places: Places, trust: Trust) -> int:
         hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(names) or 'none'}."
         raise UsageError(f"no installed package {options.package!r} brings hooks", hint=hint)
     for hook in found:
-        print(f"{hook.name}: {hook.path}")
+        print(one_line(f"{hook.name}: {hook.path}", NAME))
     if not options.yes and not _agreed(f"Trust the hooks of {options.package} as they are now?"):
         return 1
-    trust.grant_package(options.package, found[0].digest)
+    trust.grant_package(options.package, digest_of(found))
     print(f"{options.package}: trusted. Another build asks again.")
     return 0
 
 
 def _show(path: str, what: str, data: bytes) -> None:
-    print(f"--- {path} ({what})")
+    print(f"--- {one_line(path, NAME)} ({what})")
     lines = printable(data.decode("utf-8", "replace")).splitlines()
     for line in lines[:SHOWN_LINES]:
         print(f"    {line}")

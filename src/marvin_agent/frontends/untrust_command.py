@@ -6,6 +6,7 @@ import os
 from marvin_agent.errors import UsageError
 from marvin_agent.hooks.trust import Trust
 from marvin_agent.places import Places, find_places
+from marvin_agent.text import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +22,8 @@ def run(options: argparse.Namespace, places: Places) -> int:
         name = find_places(cwd=options.project).project_root if there else os.path.abspath(options.project)
     else:
         name = options.package or places.project_root
+    name = name if options.package else os.path.realpath(name)
     if not Trust(places.trust_file).revoke(name):
         raise UsageError(f"{name} was not trusted", hint="`marvin trust --list` shows what is.")
-    print(f"{name}: not trusted any more.")
+    print(f"{printable(name)}: not trusted any more.")
     return 0

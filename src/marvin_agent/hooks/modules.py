@@ -67,8 +67,8 @@ class HookFinder:
         base = os.path.join(source.directory, *rest.split("."))
         package = os.path.join(base, "__init__.py")
         found = self._spec(fullname, source, package, base) or self._spec(fullname, source, f"{base}.py", None)
-        if found is None and source.files is not None:
-            # Python's own finders would take a planted `helper.pyc` or `.so` that nobody has looked at.
+        if found is None and (source.files is not None or os.path.exists(f"{base}.pyc")):
+            # Python's own finders would take a planted `helper.pyc` that nobody can look at, or an untrusted `.so`.
             raise ModuleNotFoundError(f"No module named {fullname!r} among the files that were trusted", name=fullname)
         return found
 

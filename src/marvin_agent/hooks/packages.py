@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,18 +23,21 @@ class Packaged(NamedTuple):
     path: str
 
     @property
-    def digest(self) -> str:
-        """A hash over the distribution's own files as they are now."""
-        found = _sha256()
-        for path in sorted(_files(self.distribution)):
-            found.update(path.encode() + b"\0")
-            try:
-                with open(path, "rb") as file:
-                    found.update(_sha256(file.read()).digest())
-            except OSError:
-                found.update(b"missing")
-        digest: str = found.hexdigest()
-        return digest
+    def code(self) -> list[str]:
+        """The files of its module's outermost package: an editable install does not list them as its own."""
+        above = len(self.value.partition(":")[0].split(".")) - 1
+        directory, name = os.path.split(self.path)
+        if name != "__init__.py":
+            if not above:
+                return [self.path]
+            above -= 1
+        top = os.path.normpath(os.path.join(directory, *[os.pardir] * above))
+        return [
+            os.path.join(directory, name)
+            for directory, _, names in os.walk(top)
+            for name in names
+            if not name.endswith(".pyc")
+        ]
 
 
 class _Cache(msgspec.Struct, frozen=True):
@@ -59,6 +63,21 @@ def packaged_hooks(cache_dir: str) -> list[Packaged]:
     except OSError:
         pass  # a home that cannot be written to: the next start scans again
     return found
+
+
+def digest_of(hooks: Sequence[Packaged]) -> str:
+    """A hash over the files of the distribution that these hooks are of, as they are now."""
+    paths = {os.path.realpath(path) for hook in hooks for path in (*_files(hook.distribution), *hook.code)}
+    found = _sha256()
+    for path in sorted(paths):
+        found.update(path.encode("utf-8", "surrogateescape") + b"\0")
+        try:
+            with open(path, "rb") as file:
+                found.update(_sha256(file.read()).digest())
+        except OSError:
+            found.update(b"missing")
+    digest: str = found.hexdigest()
+    return digest
 
 
 def _scan() -> list[Packaged]:

@@ -5,14 +5,14 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import msgspec
-
+from marvin_agent.config import acting_keys
 from marvin_agent.errors import ConfigError, HookError
 from marvin_agent.files import read_regular_file
 from marvin_agent.jsonfile import read_json, write_json
 
 ACTING = ("hooks", "agents", "commands", "tools")
 """The directories of `.marvin` whose content can act."""
+CONFIG = "config.json"
 LIMIT = 4 * 1024 * 1024
 FILES_LIMIT = 2_000
 """Files, and directories: a few links in a cloned repository can stand for millions of both."""
@@ -37,8 +37,10 @@ class Snapshot(NamedTuple):
         return {os.path.realpath(os.path.join(base, path)): data for path, data in self.files.items()}
 
 
-def take_snapshot(root: str, harmless_keys: frozenset[str]) -> Snapshot:
+def take_snapshot(root: str) -> Snapshot:
     """Read what can act. Raises HookError when something is in the way: then nothing may be trusted."""
+    # However the project is reached, it is one.
+    root = os.path.realpath(root)
     base = os.path.join(root, ".marvin")
     files: dict[str, bytes] = {}
     seen = size = 0
@@ -56,11 +58,9 @@ def take_snapshot(root: str, harmless_keys: frozenset[str]) -> Snapshot:
                 size += len(data)
                 if size > TOTAL_LIMIT:
                     raise HookError(f"{base}: over {TOTAL_LIMIT // 1024 // 1024} MiB; too much to look at")
-    config = os.path.join(base, "config.json")
-    if os.path.lexists(config):
-        acting = _acting_keys(config, harmless_keys)
-        if acting:
-            files["config.json"] = msgspec.json.encode(acting, order="deterministic")
+    config = os.path.join(base, CONFIG)
+    if os.path.lexists(config) and (acting := _acting_keys(config)):
+        files[CONFIG] = acting
     return Snapshot(root, files)
 
 
@@ -74,15 +74,13 @@ def _read(path: str) -> bytes:
     return data
 
 
-def _acting_keys(path: str, harmless: frozenset[str]) -> dict[str, Any]:
+def _acting_keys(path: str) -> bytes:
     try:
         value = read_json(path).value
     except (ConfigError, FileNotFoundError):
         # A file that is wrong is reported by whoever reads the configuration; until then its bytes are what it is.
-        return {"unreadable": _sha256(_read(path)).hexdigest() if os.path.isfile(path) else ""}
-    if not isinstance(value, dict):
-        return {}
-    return {key: item for key, item in value.items() if key not in harmless}
+        return b"unreadable: " + (_sha256(_read(path)).hexdigest().encode() if os.path.isfile(path) else b"")
+    return acting_keys(value) if isinstance(value, dict) else b""
 
 
 class Trust:

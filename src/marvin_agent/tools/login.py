@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+import shlex
 from collections.abc import Mapping
 
 import msgspec
 
 from marvin_agent.processes import CannotStart, execute
+from marvin_agent.programs import find_program
 
 TIMEOUT = 5.0
 _SHELLS = ("bash", "zsh", "fish", "dash", "ksh", "sh")
@@ -50,9 +52,12 @@ class LoginEnvironment:
     async def _capture(self) -> Captured:
         shell = self._shell if os.path.basename(self._shell) in _SHELLS else "bash"
         mark = f"marvin-{os.urandom(8).hex()}"
-        script = f"printf %s {mark}; command env -0"
+        # By their full paths: where PATH has the working directory in it, a repository could bring its own.
+        path = self._own.get("PATH", os.defpath)
+        program = shell if os.sep in shell else find_program(shell, path) or shell
+        script = f"printf %s {mark}; command {shlex.quote(find_program('env', path) or 'env')} -0"
         try:
-            done = await execute([shell, "-l", "-c", script], env=self._own, timeout=self._timeout)
+            done = await execute([program, "-l", "-c", script], env=self._own, timeout=self._timeout)
         except CannotStart as error:
             return Captured(self._own, error.message)
         if done.killed:

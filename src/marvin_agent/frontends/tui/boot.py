@@ -36,7 +36,9 @@ class Boot:
     async def look(self) -> Config:
         """The configuration, once it is known whether the project's counts. Raises MarvinError."""
         project = await self.look_at_project()
-        self.config = load(self._places, trusted=project.trusted, overrides=overrides(self._options))
+        self.config = load(
+            self._places, trusted=project.trusted, judged=project.judged, overrides=overrides(self._options)
+        )
         return self.config
 
     async def look_at_project(self) -> Project:

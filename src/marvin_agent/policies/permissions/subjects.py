@@ -15,8 +15,13 @@ from marvin_agent.policies.permissions.suggestions import suggestion
 FILE_TOOLS = frozenset({"read", "write", "edit", "ls", "find", "grep"})
 CHANGING = frozenset({"write", "edit"})
 SEARCHING = frozenset({"find", "grep"})
-GUARDED = (".git", ".marvin")
-"""Directories of a project in which a file is code that somebody runs: no mode edits there unasked."""
+GUARDED = frozenset(
+    [
+        *(".git", ".marvin", ".claude", ".cursor", ".vscode", ".idea", ".zed", ".devcontainer", ".husky", ".githooks"),
+        *(".envrc", ".gitmodules", ".gitattributes", ".mcp.json", ".bashrc", ".bash_profile", ".profile", ".zshrc"),
+    ]
+)
+"""Names in a project that git, shells, editors and agents obey without being asked: no mode edits there unasked."""
 
 
 class Where(NamedTuple):
