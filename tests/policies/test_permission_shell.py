@@ -398,6 +398,55 @@ def test_options_before_the_subcommand_do_not_hide_it() -> None:
     assert touches("git commit -m push", "bash(git push *)") == "no"
 
 
+@pytest.mark.parametrize(
+    ("rule", "command", "found"),
+    [
+        ("bash(git push * --force)", "git push origin main --force", "yes"),
+        ("bash(git push * --force)", "git push --force", "yes"),
+        ("bash(git push * --force *)", "git push a --force b", "yes"),
+        ("bash(git push * --force)", "git push origin", "no"),
+        ("bash(git push * --force)", "git push $x", "maybe"),
+        ("bash(*secret*)", "cat config/secrets.json", "yes"),
+        ("bash(*secret*)", "ls && grep x my.secret", "yes"),
+        ("bash(*secret*)", "ls", "no"),
+        ("bash(* install)", "sudo npm install", "yes"),
+        ("bash(rm *)", "git rm x", "no"),
+        ("bash(rm *)", "git -c alias.x='!rm y' x", "maybe"),
+        ("bash(rm *)", "git submodule foreach rm y", "maybe"),
+        ("bash(rm *)", "awk 'BEGIN{system(\"rm x\")}'", "maybe"),
+        ("bash(rm *)", "vim -c '!rm x'", "maybe"),
+        ("bash(rm *)", "env - rm x", "yes"),
+        ("bash(rm *)", "watch -n1 'rm x'", "yes"),
+    ],
+)
+def test_a_deny_reads_its_pattern_widely(rule: str, command: str, found: Match) -> None:
+    assert touches(command, rule) == found
+
+
+def test_where_a_redirection_cannot_be_read_it_may_be_to_any_file() -> None:
+    assert touches("ls 1<>.env", "write(.env)") == "maybe"
+    assert touches("ls \\ # x >.env", "write(.env)") == "maybe"
+    assert touches("x=$((x+1))", "write(.env)") == "no"
+
+
+def test_git_in_a_repository_that_came_with_the_project_is_not_covered(tmp_path: Path) -> None:
+    for name in ("src", "bare.git/objects", "nested/.git", "bare.git/refs/deep"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "bare.git" / "HEAD").touch()
+    where = Where(str(tmp_path), str(tmp_path), "/home/me", lambda path: os.path.join(tmp_path, path))
+    rules = [parse_rule("bash(cd *)"), parse_rule("bash(git *)")]
+
+    def covered(command: str) -> bool:
+        return CommandSubject(command, where).covered_by(rules)
+
+    assert covered("cd src && git status")
+    assert covered(f"cd {tmp_path} && git status")
+    for place in ("bare.git", "bare.git/refs/deep", "nested", "..", "$x", "~", "src && cd ../nested"):
+        assert not covered(f"cd {place} && git status"), place
+    assert CommandSubject("cd nested && git status", where).suggestions(rules) == ()
+
+
 def test_a_deny_for_writing_finds_redirections() -> None:
     assert touches("echo x > .env", "write(.env)") == "yes"
     assert touches("echo x >> ./a/../.env", "edit(.env)") == "yes"

@@ -97,15 +97,16 @@ class Pattern:
         """Whether it covers a part, with doubts counted: for deny and ask rules."""
         if part.kind != "command" or not self.words:
             return "no"
+        if len(self.words) == 1 and self.words[0].startswith("*"):
+            # What is looked for may stand anywhere.
+            return "yes" if any(fnmatchcase(word.text, self.words[0]) for word in part.words) else "no"
         found = self._compare(part.words)
         if found != "yes" and part.name_at:
             found = _surer(found, self._compare(part.words[part.name_at :]))
-        if found == "no" and part.name.text.rpartition("/")[2] in LAUNCHERS and self._launched(part):
-            return "maybe"
-        return found
+        return "maybe" if found == "no" and _launches(part) and self._launched(part) else found
 
     def _launched(self, part: Part) -> bool:
-        words = " ".join(word.text for word in part.words[part.name_at + 1 :]).split()
+        words = re.split(r"[\s='\"`!;|&(){},]+", " ".join(word.text for word in part.words[part.name_at + 1 :]))
         return any(self._compare([Word(word) for word in words[at:]]) != "no" for at in range(len(words)))
 
     def _compare(self, words: Sequence[Word]) -> Match:
@@ -130,16 +131,24 @@ def _is_literal(glob: str) -> bool:
 
 
 def _arguments(patterns: Sequence[str], words: Sequence[Word], tail: bool) -> Match:
-    for number, pattern in enumerate(patterns):
-        if number >= len(words):
-            return "no"
-        if not fnmatchcase(words[number].text, pattern):
-            # A variable may become any words, or none.
-            return "maybe" if any(not word.known for word in words[: number + 1]) else "no"
-    rest = words[len(patterns) :]
-    if tail or not rest:
+    """How a deny is compared: `*` as a word of its own stands for any number of words."""
+    reached = {0}
+    doubted = False
+    for pattern in patterns:
+        if pattern == "*":
+            reached = set(range(min(reached), len(words) + 1))
+            continue
+        there = {at for at in reached if at < len(words)}
+        matching = {at for at in there if fnmatchcase(words[at].text, pattern)}
+        # A variable may become any words, or none.
+        doubted = doubted or any(not word.known for at in there - matching for word in words[: at + 1])
+        reached = {at + 1 for at in matching}
+        if not reached:
+            break
+    if any(tail or at == len(words) for at in reached):
         return "yes"
-    return "no" if any(word.known for word in rest) else "maybe"
+    open_end = any(not any(word.known for word in words[at:]) for at in reached)
+    return "maybe" if doubted or open_end else "no"
 
 
 def _behind_options(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
@@ -156,6 +165,11 @@ def _behind_options(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
 def _surer(one: Match, other: Match) -> Match:
     order: tuple[Match, ...] = ("no", "maybe", "yes")
     return max(one, other, key=order.index)
+
+
+def _launches(part: Part) -> bool:
+    arguments = part.words[part.name_at + 1 :]
+    return part.name.text.rpartition("/")[2] in LAUNCHERS or any(runs_others(part, word) for word in arguments)
 
 
 def runs_others(part: Part, word: Word) -> bool:

@@ -51,6 +51,7 @@ LAUNCHERS = frozenset(
         *("systemd-inhibit", "cgexec", "prlimit", "capsh", "linux32", "linux64", "hatch", "pdm", "rye", "tox", "nox"),
         *("lxc", "lxc-attach", "machinectl", "vagrant", "wsl", "dtach", "abduco", "zellij", "byobu", "ts", "nq"),
         *("sem", "rush", "pssh", "pdsh", "mosh", "ssh-agent"),
+        *("vim", "vi", "nvim", "ex", "ed", "emacs"),
     ]
 )
 """Programs that may run what their arguments name: what looks like a denied command there is asked about."""

@@ -98,6 +98,7 @@ OPTIONS: dict[str, Arguments] = {
     "tree": Arguments("", "o", "LPI"),
     "nc": _NETCAT,
     "ip": Arguments("--batch --force", globs=("exec", "-b*", "-force")),
+    "history": Arguments("", "awrns"),
     "gh": Arguments(commands="alias extension extensions ext"),
 }
 """By the program, or the program with a word that stands among its arguments; `git -` is in front of the subcommand."""

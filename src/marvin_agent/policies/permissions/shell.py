@@ -6,6 +6,7 @@ unknown part, which no rule allows. Loaded when the first command is judged.
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
@@ -66,6 +67,7 @@ _TEXT = frozenset(
         "test_operator",
     ]
 )
+_REDIRECTIONS: tuple[Literal["read", "write"], ...] = ("read", "write")
 _SAFE_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin"})
 _EXPANSION = re.compile(
     r"\$\{#?(\w+|[@*#?!$-])(\[(\d+|@|\*)\])?((:?[-+?]|##?|%%?|//?|\^\^?|,,?).*|:\d+(:\d+)?)?\}", re.DOTALL
@@ -89,13 +91,18 @@ def take_apart(command: str, depth: int = 0) -> tuple[Part, ...]:
     reader.visit(root)
     parts = reader.parts
     if root.has_error:
-        parts.append(unknown("the command cannot be parsed"))
+        parts += _misread("the command cannot be parsed", command)
     elif not reads_the_same(raw, root):
-        parts.append(unknown("the command can be read in two ways"))
+        parts += _misread("the command can be read in two ways", command)
     if re.search(r"(?<![ \t])\\\n", command):
         # Bash joins the two halves to one word.
         parts.append(unknown("a line that goes on in the middle of a word"))
     return tuple(parts)
+
+
+def _misread(why: str, command: str) -> list[Part]:
+    redirected = [Part(kind, (Word(why, known=False),)) for kind in _REDIRECTIONS if set(command) & set("<>")]
+    return [unknown(why), *redirected]
 
 
 class _Reader:

@@ -213,6 +213,8 @@ class CommandSubject:
             case "command":
                 if part.name_at == 0 and part.name.text in HARMLESS:
                     return True
+                if part.name.text.rpartition("/")[2] == "git" and self._enters_another_repository():
+                    return False
                 covering = [pattern for pattern in patterns if pattern.surely(part)]
                 if not part.inner:
                     return bool(covering)
@@ -240,6 +242,8 @@ class CommandSubject:
                 continue
             if part.kind == "write" and (file := self._file(part)):
                 found += [f"write({pattern})" for pattern in file.suggestions(rules)]
+            elif part.name.text == "git" and self._enters_another_repository():
+                found.append(None)
             elif part.transparent:
                 self._suggest(part.inner, patterns, rules, found)
             else:
@@ -251,6 +255,23 @@ class CommandSubject:
         if not word.known or (not word.text.startswith("/") and self._moves()):
             return None
         return FileSubject("read" if part.kind == "read" else "write", target(word.text, self._where.cwd), self._where)
+
+    def _enters_another_repository(self) -> bool:
+        """Whether the line goes to where git may obey the configuration of a repository that came with this one."""
+        entered = [part for part in self._all_parts() if part.name.text in ("cd", "pushd", "popd")]
+        if not entered:
+            return False
+        arguments = entered[0].words[entered[0].name_at + 1 :]
+        if len(entered) > 1 or len(arguments) != 1 or not arguments[0].known:
+            return True
+        place = target(arguments[0].text, self._where.cwd).real
+        root = os.path.realpath(self._where.root)
+        while place != root:
+            bare = os.path.exists(os.path.join(place, "HEAD")) and os.path.exists(os.path.join(place, "objects"))
+            if bare or os.path.lexists(os.path.join(place, ".git")) or not is_inside(place, (root,)):
+                return True
+            place = os.path.dirname(place)
+        return False
 
     def _moves(self) -> bool:
         """Whether the working directory may be another one by then."""

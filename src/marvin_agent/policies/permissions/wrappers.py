@@ -77,7 +77,6 @@ WRAPPERS: dict[str, Wrapper] = {
         "-0 -r -t -p -x --null --no-run-if-empty --verbose --exit",
         "-n -L -P -s -d -I -E -a --max-args --max-lines --max-procs --delimiter --replace --arg-file",
     ),
-    "watch": Wrapper("-d -t -b -e -g -c", "-n --interval", transparent=False),
 }
 
 Parse = Callable[[str, int], tuple[Part, ...]]
@@ -106,6 +105,8 @@ def unwrap(part: Part, parse: Parse, depth: int) -> Part:
             code = " ".join(word.text for word in arguments)
             inner = parse(code, depth + 1) if all(w.known for w in arguments) else (unknown("what eval runs"),)
             return part._replace(inner=inner, transparent=plain)
+        case "watch":
+            return _watch(part, arguments, parse, depth)
         case "trap" if len(arguments) > 1 and not arguments[0].text.startswith("-"):
             code = arguments[0].text
             inner = parse(code, depth + 1) if arguments[0].known else (unknown("what trap runs"),)
@@ -121,6 +122,14 @@ def unwrap(part: Part, parse: Parse, depth: int) -> Part:
         case _ if program in WRAPPERS:
             return _wrapper(part, WRAPPERS[program], arguments, parse, depth, plain)
     return part
+
+
+def _watch(part: Part, arguments: Sequence[Word], parse: Parse, depth: int) -> Part:
+    at = _behind_options(Wrapper("-d -t -b -e -g -c -x", "-n --interval"), arguments)
+    if at is None or not all(word.known for word in arguments[at:]):
+        return part._replace(inner=(unknown("what watch runs"),))
+    # It hands the words over to a shell, as one line.
+    return part._replace(inner=parse(" ".join(word.text for word in arguments[at:]), depth + 1))
 
 
 def _aliased(word: Word, parse: Parse, depth: int) -> tuple[Part, ...]:
@@ -164,7 +173,7 @@ def _behind_options(wrapper: Wrapper, arguments: Sequence[Word]) -> int | None:
     """Where the options end; None when one is not understood."""
     flags, valued = wrapper.flags.split(), wrapper.valued.split()
     at = 0
-    while at < len(arguments) and arguments[at].text.startswith("-") and arguments[at].text != "-":
+    while at < len(arguments) and arguments[at].text.startswith("-") and (arguments[at].text != "-" or "-" in flags):
         text = arguments[at].text
         if not arguments[at].known:
             return None
