@@ -2,24 +2,18 @@
 
 import re
 
-# Control characters but newline and tab, what turns the direction of writing, surrogates; and what takes no room, in
-# which instructions can be hidden from whoever looks at a file (joiners stay: they belong to words and to emoji).
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
-    "\u115f\u1160\u180e\u3164\uffa0\U000e0000-\U000e0fff]"
-)
+# Control characters but newline and tab, what turns the direction of writing, and surrogates.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 # What takes no room at all, and would make two commands look the same. Joiners stay: scripts and emoji need them.
-_NO_WIDTH = re.compile("[\xad\u180e\u200b\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+_NO_WIDTH = re.compile(
+    "[\xad\u115f\u1160\u180e\u200b\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
 
 
 def printable(text: str) -> str:
     """The text with everything that a terminal would obey or hide written out as an escape."""
-    return _UNSEEN.sub(lambda found: _escape(ord(found[0])), text.replace("\r\n", "\n"))
-
-
-def _escape(number: int) -> str:
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\r\n", "\n"))
 
 
 def revealed(text: str) -> str:

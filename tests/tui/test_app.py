@@ -106,6 +106,17 @@ async def test_a_permission_shows_the_diff_and_remembers_the_pattern_as_edited(t
     )
 
 
+async def test_a_long_command_is_told_to_be_longer_than_what_is_in_sight(tmp_path: Path) -> None:
+    call = {"name": "bash", "arguments": {"command": "\n".join(f"echo {n}" for n in range(50))}}
+    marvin = a_marvin(tmp_path, {"toolCalls": [call]}, {"text": "Done."})
+    async with driven(marvin, "go") as one:
+        await listening(one, "May bash run?")
+        await one.until_shown("there is more of it: Tab")
+        await one.until_shown("n  No")
+        await one.press("n")
+        await one.until_shown("Done.")
+
+
 async def test_the_menu_completes_commands_arguments_and_files(tmp_path: Path) -> None:
     marvin = a_marvin(tmp_path, {"text": "Hi."}, models=("one", "two"))
     for name in ("alpha.py", "beta.py", "ignored.log"):

@@ -328,11 +328,15 @@ def test_an_untrusted_project_is_shown_before_anything_of_it_runs(tmp_path: Path
     marvin.script({"text": "Hi."})
     hooks = marvin.work / ".marvin" / "hooks"
     hooks.mkdir(parents=True)
-    (hooks / "mark.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\ndef setup(marvin): pass\n")
+    (hooks / "mark.py").write_text(
+        f"open({str(tmp_path / 'ran')!r}, 'w').close()\ndef setup(marvin): pass\n" + "#\n" * 90
+    )
     with marvin.terminal() as terminal:
         terminal.wait_for("Trust this project")
         assert "mark.py" in terminal.wait_for(r"def setup\(marvin\)")
         assert not (tmp_path / "ran").exists()
+        # However much there is to read, the answers are in sight.
+        assert "n  No, go on without them" in terminal.text
         wait_until_it_listens(terminal)
         terminal.send("n")
         terminal.wait_for("not trusted")

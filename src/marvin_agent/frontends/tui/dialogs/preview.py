@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from textual.content import Content
@@ -12,6 +13,8 @@ from marvin_agent.text import revealed
 from marvin_agent.tools.diff import unified
 
 MOST = 1024 * 1024
+FAR = re.compile(r"\n(?:[ \t]*\n){3,}|[ \t]{40,}")
+"""White space that would push what comes after it out of sight."""
 COLOURS = {"+": "$text-success", "-": "$text-error", "@": "$text-muted"}
 
 
@@ -21,15 +24,27 @@ def preview(question: Mapping[str, Any], cwd: str) -> Content:
     arguments: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     match question.get("tool_name"):
         case "bash" if isinstance(command := arguments.get("command"), str):
-            return Content.assemble(("$ ", "$text-muted"), revealed(command))
+            return Content.assemble(("$ ", "$text-muted"), *_visible(revealed(command)))
         case "write" if isinstance(content := arguments.get("content"), str):
             path = str(arguments.get("path"))
-            return _diff(path, unified(_text_at(path, cwd), content, "file"))
+            return _diff(_place(path, cwd), unified(_text_at(path, cwd), content, "file"))
         case "edit" if changes := _changes(arguments):
             path = str(arguments.get("path"))
-            return _diff(path, _edited(_text_at(path, cwd), changes))
+            return _diff(_place(path, cwd), _edited(_text_at(path, cwd), changes))
     shown = question.get("preview") or json.dumps(dict(arguments), ensure_ascii=False, indent=2)
     return Content(revealed(str(shown)))
+
+
+def _visible(text: str) -> Iterator[str | tuple[str, str]]:
+    """The text with a note in place of the white space that somebody might hide the rest behind."""
+    at = 0
+    for found in FAR.finditer(text):
+        lines = found[0].count("\n")
+        note = f"[{lines - 1} empty lines]\n" if lines else f"[{len(found[0])} spaces]"
+        yield text[at : found.start()] + ("\n" if lines else " ")
+        yield (note, "$text-warning")
+        at = found.end()
+    yield text[at:]
 
 
 def _changes(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -50,6 +65,13 @@ def _edited(text: str, changes: list[tuple[str, str]]) -> str:
     return unified(text, after, "file")
 
 
+def _place(path: str, cwd: str) -> str:
+    """The path, and where it leads when a link in it leads elsewhere."""
+    full = os.path.normpath(os.path.join(os.path.realpath(cwd), os.path.expanduser(path)))
+    real = os.path.realpath(full)
+    return path if real == full else f"{path} -> {real}"
+
+
 def _text_at(path: str, cwd: str) -> str:
     try:
         data = read_regular_file(os.path.join(cwd, os.path.expanduser(path)), MOST)
@@ -59,7 +81,7 @@ def _text_at(path: str, cwd: str) -> str:
 
 
 def _diff(path: str, diff: str) -> Content:
-    lines = [Content.styled(revealed(path), "bold")]
+    lines = [Content.styled(revealed(path).replace("\n", " "), "bold")]
     shown = (line for line in diff.splitlines() if not line.startswith(("--- ", "+++ ")))
     lines += [Content.styled(revealed(line), COLOURS.get(line[:1], "")) for line in shown]
     if len(lines) == 1:
