@@ -117,6 +117,26 @@ async def test_a_long_command_is_told_to_be_longer_than_what_is_in_sight(tmp_pat
         await one.until_shown("Done.")
 
 
+async def test_a_long_question_leaves_its_answers_in_sight_and_can_be_read(tmp_path: Path) -> None:
+    asking = """
+def setup(marvin):
+    @marvin.command("long", "")
+    async def long(args, ctx):
+        ctx.ui.notify(str(await ctx.ui.confirm("Sure?", "\\n".join(f"line {n}" for n in range(60)))))
+"""
+    marvin = a_marvin(tmp_path, {"text": "Hi."})
+    async with driven(marvin, "--hook", hook(tmp_path, asking)) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/long")
+        await one.press("enter", "enter")
+        await listening(one, "Sure?")
+        await one.until_shown("n  No")
+        await one.press("tab", "end")
+        await one.until_shown("line 59")
+        await one.press("y")
+        await one.until_shown("True")
+
+
 async def test_the_menu_completes_commands_arguments_and_files(tmp_path: Path) -> None:
     marvin = a_marvin(tmp_path, {"text": "Hi."}, models=("one", "two"))
     for name in ("alpha.py", "beta.py", "ignored.log"):

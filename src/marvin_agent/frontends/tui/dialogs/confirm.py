@@ -13,6 +13,7 @@ from marvin_agent.text import printable
 
 
 class ConfirmDialog(Dialog[bool]):
+    DEFAULT_CSS = "ConfirmDialog .text { max-height: 40vh; }"
     KEYS = "Esc no"
 
     def __init__(self, title: str, message: str) -> None:
@@ -20,7 +21,7 @@ class ConfirmDialog(Dialog[bool]):
         self._message = message
 
     def parts(self) -> list[Any]:
-        text = VerticalScroll(Static(printable(self._message), markup=False), classes="text", can_focus=False)
+        text = VerticalScroll(Static(printable(self._message), markup=False), classes="text")
         text.display = bool(self._message)
         return [text, Choices([("yes", Content("y  Yes")), ("no", Content("n  No"))], id="list")]
 
