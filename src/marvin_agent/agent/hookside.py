@@ -294,9 +294,16 @@ class HookSide:
         return Completion(message.text, message.stop_reason, message.usage)
 
     async def execute(
-        self, command: str, arguments: Sequence[str], timeout: float | None, cwd: str | None, env: Mapping[str, str]
+        self,
+        command: str,
+        arguments: Sequence[str],
+        timeout: float | None,
+        cwd: str | None,
+        env: Mapping[str, str],
+        hook: str,
     ) -> Executed:
-        secret = self._engine.setup.secret_names
+        setup = self._engine.setup
+        secret = setup.secret_names.difference(setup.hook_env.get(hook, ()))
         child_env = {name: value for name, value in os.environ.items() if name not in secret} | dict(env)
         done = await execute([command, *arguments], cwd=cwd or self.cwd, env=child_env, timeout=timeout)
         return Executed(

@@ -83,6 +83,7 @@ async def start_engine(
         offline=bool(options.replay),
         notify=notify,
     )
+    secret_names = provider_key_names() | providers.custom.variables(os.environ)
     login = LoginEnvironment()
     session, resumed = await open_session(options, config, places, notify)
 
@@ -107,7 +108,7 @@ async def start_engine(
         cycle=cycle or (LOCAL,),
         thinking=choice.thinking,
         thinking_chosen=config.origin("thinking") != "default" or choice.thinking != config.thinking_levels,
-        tools=_tools(config, login),
+        tools=_tools(config, login, secret_names),
         interface=interface,
         retry=RetryPolicy(
             max_attempts=config.retry.max_attempts,
@@ -130,7 +131,7 @@ async def start_engine(
                 name: getattr(config.permissions, name) for name in config.permissions.__struct_fields__
             },
         },
-        secret_names=provider_key_names(),
+        secret_names=secret_names,
         trace_file=os.path.join(places.cwd, options.trace_hooks) if options.trace_hooks else None,
         keep_recent_tokens=config.compaction.keep_recent_tokens,
     )
@@ -165,8 +166,8 @@ async def start_engine(
     return engine
 
 
-def _tools(config: Config, login: LoginEnvironment) -> Registry:
-    scrub = provider_key_names() if config.bash.scrub_env else frozenset()
+def _tools(config: Config, login: LoginEnvironment, secret_names: frozenset[str]) -> Registry:
+    scrub = secret_names if config.bash.scrub_env else frozenset()
     only = None if config.tools is None else frozenset(config.tools)
     return Registry(builtin_tools(login, scrub=scrub), only=only)
 

@@ -292,7 +292,7 @@ class HookAPI:
         env: Mapping[str, str] | None = None,
     ) -> Any:
         """Run a program without a shell, as `ctx.exec`."""
-        return await self._engine.execute(command, args, timeout, cwd, env or {})
+        return await self._engine.execute(command, args, timeout, cwd, env or {}, self.id)
 
 
 def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -318,7 +318,7 @@ class Context(_Part):
         env: Mapping[str, str] | None = None,
     ) -> Any:
         """Run a program without a shell: gives `{stdout, stderr, code, killed}`. Raises when it cannot start."""
-        return await self._alive().execute(command, args, timeout, cwd, env or {})
+        return await self._alive().execute(command, args, timeout, cwd, env or {}, self._hook)
 
     @awaited
     async def exec_interactive(self, command: str, args: Sequence[str] = ()) -> int:

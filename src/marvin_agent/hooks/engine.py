@@ -168,8 +168,16 @@ class Engine(Protocol):
     async def complete(self, system_prompt: str, text: str, hook: str) -> Any: ...
 
     async def execute(
-        self, command: str, arguments: Sequence[str], timeout: float | None, cwd: str | None, env: Mapping[str, str]
-    ) -> Any: ...
+        self,
+        command: str,
+        arguments: Sequence[str],
+        timeout: float | None,
+        cwd: str | None,
+        env: Mapping[str, str],
+        hook: str,
+    ) -> Any:
+        """Run a program. Its environment has no keys of providers but those that `hooks.env` names for the hook."""
+        ...
 
     async def change_session(self, action: str, hook: str, scheduled: bool, **arguments: Any) -> dict[str, Any]: ...
 

@@ -7,7 +7,7 @@ A line has `time, event, hook, handler, ms, outcome, diff, error, subject, refus
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from marvin_agent.errors import UsageError
 from marvin_agent.hooks.forms import to_plain
 from marvin_agent.hooks.outcome import Change, Record
 from marvin_agent.hooks.payload import Event
-from marvin_agent.masking import masked_text, masked_value, names_a_secret
+from marvin_agent.masking import MASK, masked_text, masked_value, names_a_secret
 
 DECISIONS = frozenset({"changed", "blocked", "failed", "timeout", "skipped"})
 SECRET_LIMIT = 8_192
@@ -106,8 +106,15 @@ def entry(record: Record, event: Event) -> dict[str, Any]:
 
 def diff(change: Change) -> dict[str, Any]:
     """One changed field, before and after."""
+    if change.field == "headers":
+        # Whatever a hook sends along with its key is as secret as the key.
+        return {"field": change.field, "before": _withheld(change.before), "after": _withheld(change.after)}
     before, after = (_shown(value, change.field) for value in (change.before, change.after))
     return {"field": change.field, "before": before, "after": after}
+
+
+def _withheld(headers: Any) -> Any:
+    return dict.fromkeys(headers, MASK) if isinstance(headers, Mapping) else MASK if headers else headers
 
 
 def _shown(value: Any, name: str) -> Any:

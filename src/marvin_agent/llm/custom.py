@@ -90,6 +90,16 @@ class CustomProviders:
     def get(self, name: str) -> CustomProvider | None:
         return self._providers.get(name)
 
+    def variables(self, env: Mapping[str, str]) -> frozenset[str]:
+        """The environment variables in which their keys and headers are."""
+        secrets = [
+            secret
+            for provider in self._providers.values()
+            for headers in (provider.headers, *(model.headers for model in provider.models.values()))
+            for secret in (provider.api_key, *headers.values())
+        ]
+        return frozenset(name for secret in secrets if secret and (name := secret.variable(env)))
+
 
 def load_custom(path: str) -> CustomProviders:
     """Read a models.json; no providers when there is none. Everything that is wrong in it is one ConfigError."""

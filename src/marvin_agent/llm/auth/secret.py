@@ -37,6 +37,10 @@ class Secret:
             return f"{self.text}, named by models.json"
         return None if not self.text or _VARIABLE.fullmatch(self.text) else "models.json"
 
+    def variable(self, env: Mapping[str, str]) -> str | None:
+        """The environment variable that it names, if it names one."""
+        return self.text if env.get(self.text) or _VARIABLE.fullmatch(self.text) else None
+
     async def value(self, env: Mapping[str, str]) -> str:
         """The value. ConfigError when its command fails, AuthenticationError when its variable is not set."""
         if not self.text.startswith("!"):
