@@ -226,6 +226,23 @@ async def test_links_and_dots_neither_widen_an_allow_nor_dodge_a_deny(tmp_path: 
     assert (work / "secret" / "key").read_text() == "k"
 
 
+async def test_a_hard_link_does_not_dodge_a_deny_for_a_file(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / ".env").write_text("k")
+    os.link(work / ".env", work / "innocent")
+    read = [{"name": "read", "arguments": {"path": path}} for path in ("innocent", "there.txt")]
+    denied, fine = await results(tmp_path, *read, mode="auto", deny=["read(.env)"])
+    assert "forbids it" in denied
+    assert fine == "ok"
+
+
+async def test_always_for_a_file_that_others_obey_is_for_that_file_alone(tmp_path: Path) -> None:
+    call = {"name": "write", "arguments": {"path": ".vscode/tasks.json", "content": ""}}
+    (refused,) = await results(tmp_path, call, mode="edits")
+    assert "write(.vscode/tasks.json)" in refused
+
+
 async def test_absolute_and_home_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
     home.mkdir()

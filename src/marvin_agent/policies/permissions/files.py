@@ -37,7 +37,7 @@ def target(path: str, cwd: str) -> Target:
 class PathPattern:
     """The pattern of a rule about a file tool."""
 
-    __slots__ = ("_anywhere", "_as_written", "_below", "_static", "rule")
+    __slots__ = ("_anywhere", "_as_written", "_below", "_named", "_static", "rule")
 
     def __init__(self, rule: Rule, root: str, home: str) -> None:
         self.rule = rule
@@ -56,6 +56,9 @@ class PathPattern:
         self._anywhere = [_compiled(whole) for whole in dict.fromkeys(followed)]
         self._below = [re.compile(f"(?:{one.pattern})/.*", _FLAGS) for one in self._anywhere]
         self._static = [_static(whole) for whole in followed]
+        self._named = [
+            static for static, whole in zip(self._static, followed, strict=True) if _escaped(static) == whole
+        ]
 
     def surely(self, target: Target) -> bool:
         """Whether it covers a file however its path is read: for allow rules."""
@@ -64,13 +67,23 @@ class PathPattern:
     def perhaps(self, target: Target) -> bool:
         """Whether it covers a file, or a directory around it, in any reading: for deny and ask rules."""
         patterns = [*self._anywhere, *self._below]
-        return any(one.fullmatch(path) for path in target.all for one in patterns)
+        if any(one.fullmatch(path) for path in target.all for one in patterns):
+            return True
+        # By another name: a hard link, or other letters where the file system takes them for the same.
+        return any(_is_same(named, target.real) for named in self._named)
 
     def within(self, target: Target) -> bool:
         """Whether what it covers may lie in a directory: a search there would come across it."""
         return any(
             _is_inside(static, path) or _is_inside(path, static) for path in target.all for static in self._static
         )
+
+
+def _is_same(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
 
 
 def is_inside(path: str, directories: Iterable[str]) -> bool:

@@ -104,7 +104,7 @@ class FileSubject:
         if not is_inside(path, (root,)):
             return (literal(path),)
         relative = os.path.relpath(path, root)
-        parent = os.path.dirname(relative)
+        parent = "" if GUARDED.intersection(_names(path, (root,))) else os.path.dirname(relative)
         return (f"{literal(parent)}/**" if parent else literal(relative),)
 
 
