@@ -1,13 +1,13 @@
 """The engine as hooks see it: called from the hook loop and from hooks' threads, acting on the engine's own loop."""
 
 import asyncio
-import os
 import uuid
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
+from marvin_agent.agent.hookexec import Executed, run_for_hook
 from marvin_agent.agent.hooktools import Command, HookTools
 from marvin_agent.agent.loop import hook_message
 from marvin_agent.agent.newsession import written_by
@@ -21,7 +21,6 @@ from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.registry import Hook
 from marvin_agent.llm.values import THINKING_LEVELS, Model
 from marvin_agent.messages import HookMessage, Usage, UserPart, text_of, user
-from marvin_agent.processes import execute
 from marvin_agent.session.read import SessionReader
 from marvin_agent.tools.files import resolve
 
@@ -29,15 +28,6 @@ if TYPE_CHECKING:
     from marvin_agent.agent.engine import Engine
 
 T = TypeVar("T")
-
-
-class Executed(NamedTuple):
-    """What `exec` gives."""
-
-    stdout: str
-    stderr: str
-    code: int
-    killed: bool
 
 
 class ToolAnswer(NamedTuple):
@@ -296,19 +286,13 @@ class HookSide:
     async def execute(
         self,
         command: str,
-        arguments: Sequence[str],
+        args: Sequence[str],
         timeout: float | None,
         cwd: str | None,
         env: Mapping[str, str],
         hook: str,
     ) -> Executed:
-        setup = self._engine.setup
-        secret = setup.secret_names.difference(setup.hook_env.get(hook, ()))
-        child_env = {name: value for name, value in os.environ.items() if name not in secret} | dict(env)
-        done = await execute([command, *arguments], cwd=cwd or self.cwd, env=child_env, timeout=timeout)
-        return Executed(
-            done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), done.code, done.killed
-        )
+        return await run_for_hook(self._engine.setup, hook, [command, *args], timeout, cwd or self.cwd, env)
 
     async def change_session(self, action: str, hook: str, scheduled: bool, **arguments: Any) -> dict[str, Any]:
         if scheduled:

@@ -170,7 +170,7 @@ class Engine(Protocol):
     async def execute(
         self,
         command: str,
-        arguments: Sequence[str],
+        args: Sequence[str],
         timeout: float | None,
         cwd: str | None,
         env: Mapping[str, str],

@@ -22,16 +22,20 @@ def evaluates(program: str, arguments: Sequence[Word]) -> bool:
         case "mapfile" | "readarray" if any(text.startswith("-") and "C" in text for text in texts):
             return True
         case _ if program in _NAMING:
-            return any("[" in word.text or not word.known for word in arguments)
+            return _names_oddly(arguments)
         case "printf":
-            return any(text.startswith("-v") for text in texts) and any("[" in text for text in texts)
+            return any(text.startswith("-v") for text in texts) and _names_oddly(arguments)
         case "test" | "[":
-            return bool({"-v", "-R"} & set(texts)) and any("[" in word.text or not word.known for word in arguments)
+            return bool({"-v", "-R"} & set(texts)) and _names_oddly(arguments)
         case "hash" | "wait":
             return any(text.startswith("-") and "p" in text for text in texts)
         case "source" | ".":
             return any(not word.known or word.text.startswith("/dev/") for word in arguments[:1])
     return False
+
+
+def _names_oddly(arguments: Sequence[Word]) -> bool:
+    return any("[" in word.text or not word.known for word in arguments)
 
 
 def _is_odd_declaration(word: Word) -> bool:

@@ -103,10 +103,13 @@ class Pattern:
         found = self._compare(part.words)
         if found != "yes" and part.name_at:
             found = _surer(found, self._compare(part.words[part.name_at :]))
-        return "maybe" if found == "no" and _launches(part) and self._launched(part) else found
+        # What a variable such as PS4 or GIT_SSH_COMMAND is set to may be run; the script's own ones are lower-case.
+        read = [word for word in part.words[: part.name_at + 1] if re.match(r"[A-Z_][A-Z0-9_]*\+?=", word.text)]
+        read += part.words[part.name_at + 1 :] if _launches(part) else ()
+        return "maybe" if found == "no" and self._launched(read) else found
 
-    def _launched(self, part: Part) -> bool:
-        words = re.split(r"[\s='\"`!;|&(){},]+", " ".join(word.text for word in part.words[part.name_at + 1 :]))
+    def _launched(self, read: Sequence[Word]) -> bool:
+        words = re.split(r"[\s='\"`!;|&(){},$]+", " ".join(word.text for word in read))
         return any(self._compare([Word(word) for word in words[at:]]) != "no" for at in range(len(words)))
 
     def _compare(self, words: Sequence[Word]) -> Match:

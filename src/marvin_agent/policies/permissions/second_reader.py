@@ -169,6 +169,9 @@ class _Reader:
 
     def _escaped(self, began: bool) -> None:
         at = self._at
+        if b"`" in self._inside:
+            # In backticks an escaped backtick opens others.
+            raise _Differs
         if self._raw[at + 1 : at + 2] == b"\n":
             if self._node(at).type in _WORDS or not began:
                 raise _Differs

@@ -94,6 +94,8 @@ def take_apart(command: str, depth: int = 0) -> tuple[Part, ...]:
         parts += _misread("the command cannot be parsed", command)
     elif not reads_the_same(raw, root):
         parts += _misread("the command can be read in two ways", command)
+    if re.search(r"(?<!\$)\{\S[^}]*\}[<>]", command):
+        parts.append(unknown("a redirection with a variable for its number"))
     if re.search(r"(?<![ \t])\\\n", command):
         # Bash joins the two halves to one word.
         parts.append(unknown("a line that goes on in the middle of a word"))
@@ -152,6 +154,8 @@ class _Reader:
                     self._loop_variable(node)
                 self._inside(node)
             case kind if kind in _TEXT:
+                if kind == "array" and re.search(r"\[(?!\d+\]).*\]\+?=", _text(node), re.DOTALL):
+                    self.parts.append(unknown("an array with indices"))
                 if kind in ("word", "string_content", "regex", "extglob_pattern") and not node.named_children:
                     self._leaf(_text(node))
                 self._inside(node)
@@ -235,6 +239,9 @@ class _Reader:
         word = _word(target)
         if operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", word.text) and word.known:
             return
+        if operator in (">&", "<&") and not re.fullmatch(r"[\w./-]+", _text(target)):
+            # Bash expands what is quoted here a second time.
+            self.parts.append(unknown(f"a redirection: {_text(node)[:80]}"))
         if word.known and word.text in _SAFE_FILES:
             return
         if word.known and word.text.startswith(("/dev/tcp/", "/dev/udp/")):
