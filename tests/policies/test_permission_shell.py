@@ -247,6 +247,8 @@ def test_a_pattern_is_compared_with_the_words_of_a_command(rule: str, command: s
         "compgen -W '$(rm x)'",
         "hash -p /bin/rm ls",
         "source /dev/stdin",
+        "read -r PATH <<< /tmp/evil",
+        "mapfile GIT_PAGER",
     ],
 )
 def test_a_wildcard_does_not_cover_what_makes_a_program_run_or_write_something_else(command: str) -> None:

@@ -8,6 +8,11 @@ from marvin_agent.policies.permissions.commands import Word
 _DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly"})
 _NAMING = frozenset({"read", "mapfile", "readarray", "unset", "getopts"})
 _ALWAYS = frozenset({"let", "compgen", "complete", "bind", "enable", "fc"})
+_OBEYED = re.compile(
+    r"(PATH|CDPATH|HOME|IFS|ENV|BASH_ENV|PS4|SHELL|SHELLOPTS|EDITOR|VISUAL|(LD|DYLD|GIT|NODE)_.*|(PYTHON|PERL|RUBY|LESS).*"
+    r"|.*(PAGER|_COMMAND|_EDITOR))"
+)
+"""Variables that bash and other programs go by."""
 _NAME = re.compile(r"[A-Za-z_]\w*(\+?=|$)")
 
 
@@ -35,7 +40,7 @@ def evaluates(program: str, arguments: Sequence[Word]) -> bool:
 
 
 def _names_oddly(arguments: Sequence[Word]) -> bool:
-    return any("[" in word.text or not word.known for word in arguments)
+    return any("[" in word.text or not word.known or _OBEYED.fullmatch(word.text) for word in arguments)
 
 
 def _is_odd_declaration(word: Word) -> bool:
