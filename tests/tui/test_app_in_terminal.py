@@ -336,7 +336,7 @@ def test_an_untrusted_project_is_shown_before_anything_of_it_runs(tmp_path: Path
         assert "mark.py" in terminal.wait_for(r"def setup\(marvin\)")
         assert not (tmp_path / "ran").exists()
         # However much there is to read, the answers are in sight.
-        assert "n  No, go on without them" in terminal.text
+        terminal.wait_for("n  No, go on without them")
         wait_until_it_listens(terminal)
         terminal.send("n")
         terminal.wait_for("not trusted")
