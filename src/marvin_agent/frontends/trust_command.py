@@ -10,7 +10,7 @@ from marvin_agent.hooks.trust import Trust, take_snapshot
 from marvin_agent.places import Places, find_places
 from marvin_agent.text import one_line, printable
 
-SHOWN_LINES = 200
+SHOWN_LINES = 5_000
 NAME = 500
 
 
