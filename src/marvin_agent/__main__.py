@@ -1,9 +1,14 @@
 """The `marvin` command; `python -m marvin_agent` is the same."""
 
-import atexit
-import gc
 import os
 import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # `python -m` looks into the working directory first, and a repository could bring a `textual.py`.
+    del sys.path[0]
+
+import atexit
+import gc
 from typing import NoReturn
 
 from marvin_agent.frontends import cli

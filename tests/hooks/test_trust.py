@@ -3,6 +3,8 @@
 import json
 import os
 import py_compile
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -238,6 +240,15 @@ def test_nothing_in_a_hostile_working_directory_is_taken_for_a_part_of_marvin(ma
     env = {"RIPGREP_CONFIG_PATH": str(config), "PATH": f"{os.pathsep}.{os.pathsep}" + marvin.env["PATH"]}
     for words in (("-p", "hi"), ("hooks", "list"), ("doctor",), ("trust", "--list"), ("config",)):
         marvin.run(*words, env=env)
+        subprocess.run(
+            [sys.executable, "-m", "marvin_agent", *words],
+            cwd=marvin.work,
+            env={**marvin.env, **env},
+            input=b"",
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
     assert not (marvin.work / "ran").exists()
 
 
