@@ -281,6 +281,16 @@ def test_a_wildcard_covers_ordinary_arguments(command: str) -> None:
     assert allows(command, f"bash({command.split()[0]} *)")
 
 
+@pytest.mark.parametrize("command", ["[[ a && rm x ]]; git log", "git log $'a\\';rm x #'", "git log &>/dev/null"])
+def test_where_there_is_no_bash_its_own_syntax_is_not_judged_by_it(
+    command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not allows(command, "bash(git *)")
+    assert touches(command, "bash(rm *)") == "maybe"
+    assert allows("git log -p | git apply", "bash(git *)")
+
+
 def test_a_sum_of_numbers_is_no_command() -> None:
     assert allows("echo $((1 + 2 * 3))", "bash(echo *)")
     assert not allows("echo $((1 + a))", "bash(echo *)")

@@ -4,6 +4,8 @@ Only what is on the lists here is understood; all else, and all that bash may re
 unknown part, which no rule allows. Loaded when the first command is judged.
 """
 
+import functools
+import os
 import re
 from collections.abc import Iterator
 from typing import Literal
@@ -14,6 +16,7 @@ from tree_sitter import Language, Node, Parser
 from marvin_agent.policies.permissions.commands import Part, Word, unknown
 from marvin_agent.policies.permissions.second_reader import LOST_DASH, reads_the_same
 from marvin_agent.policies.permissions.wrappers import DEPTH, unwrap
+from marvin_agent.programs import find_program
 
 LIMIT = 64 * 1024
 """Longer command lines are not looked at."""
@@ -68,6 +71,7 @@ _TEXT = frozenset(
     ]
 )
 _REDIRECTIONS: tuple[Literal["read", "write"], ...] = ("read", "write")
+_BASH_ONLY = re.compile(r"\[\[|\(\(|\$['\"]|[<>]\(|&>|\|&|<<<|\{[^}]*,|\bfunction\b")
 _SAFE_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin"})
 _EXPANSION = re.compile(
     r"\$\{#?(\w+|[@*#?!$-])(\[(\d+|@|\*)\])?((:?[-+?]|##?|%%?|//?|\^\^?|,,?).*|:\d+(:\d+)?)?\}", re.DOTALL
@@ -75,6 +79,11 @@ _EXPANSION = re.compile(
 _ARITHMETIC_TEST = re.compile(r"\s-(v|R|eq|ne|lt|le|gt|ge)\s")
 _NUMBERS = re.compile(r"\[\[?\s+-?\d+\s+-(eq|ne|lt|le|gt|ge)\s+-?\d+\s+\]\]?")
 _UNQUOTED_META = re.compile(r"[\s;|&()<>]")
+
+
+@functools.cache
+def _has_bash(path: str) -> bool:
+    return find_program("bash", path) is not None
 
 
 def take_apart(command: str, depth: int = 0) -> tuple[Part, ...]:
@@ -85,6 +94,9 @@ def take_apart(command: str, depth: int = 0) -> tuple[Part, ...]:
         return (unknown("control characters in the command"),)
     if not command.isascii() and re.search(r"[\u0085\u2028\u2029\ufeff]|[^\S \t\n]", command):
         return (unknown("odd white space in the command"),)
+    if _BASH_ONLY.search(command) and not _has_bash(os.environ.get("PATH", os.defpath)):
+        # The tool falls back on another shell: `[[ a && rm x ]]` is two commands there.
+        return (unknown("what only bash understands, and there is no bash"),)
     raw = command.encode("utf-8", "surrogatepass")
     root = _PARSER.parse(raw).root_node
     reader = _Reader(raw, depth)
