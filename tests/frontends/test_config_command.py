@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from marvin_agent.config import HARMLESS_KEYS
 from marvin_agent.config_schema import config_schema
 from marvin_agent.errors import ConfigError
 from marvin_agent.frontends.config_command import add_arguments, run
@@ -54,7 +53,7 @@ def test_what_a_project_says_is_shown_as_it_counts(places: Places, capsys: pytes
     assert f"{project}:1" in next(line for line in captured.out.splitlines() if line.startswith("model"))
     assert any(line.split() == ["permissions.mode", '"ask"', "default"] for line in captured.out.splitlines())
     assert "until you trust" in captured.err
-    Trust(places.trust_file).grant(take_snapshot(places.project_root, HARMLESS_KEYS))
+    Trust(places.trust_file).grant(take_snapshot(places.project_root))
     config(places)
     captured = capsys.readouterr()
     (mode,) = (line.split() for line in captured.out.splitlines() if line.startswith("permissions.mode"))
