@@ -645,3 +645,17 @@ def _empty(factory: pytest.TempPathFactory) -> Path:
 def test_a_rule_that_is_none_says_what_is_wrong(text: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         parse_rule(text)
+
+
+def test_a_very_long_line_is_judged_before_the_time_limit_of_a_test() -> None:
+    lines = [
+        "git a;" * 10_000,
+        ">a;" * 15_000,
+        "cd x;" + "git a;" * 9_000,
+        "git " + "a " * 30_000,
+        "git " + "-c " * 20_000,
+    ]
+    for line in lines:
+        assert not allows(line, "bash(git log *)", "bash(cd *)", "write(out/**)")
+        assert touches(line, "bash(git * push *)") in ("no", "maybe")
+        assert touches(line, "write(.env)") == "no"

@@ -17,10 +17,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from marvin_agent.permission_rules import Rule, command_words
 from marvin_agent.policies.permissions.known_programs import LAUNCHERS
-from marvin_agent.policies.permissions.running_options import is_watched, may_run_others
+from marvin_agent.policies.permissions.running_options import Watch
 
 Match: TypeAlias = Literal["yes", "maybe", "no"]
 
+MANY = 100
+"""Words in front of a subcommand, or of a launched command, that are looked at."""
 FOLDS_CASE = sys.platform == "darwin"
 """Whether `RM` finds the program `rm`."""
 
@@ -84,7 +86,7 @@ class Pattern:
         if not all(w.known and fnmatchcase(w.text, p) for p, w in zip(self.words, words, strict=False)):
             return False
         rest = words[len(self.words) :]
-        return not rest or (self.tail and not any(runs_others(part, word) for word in rest))
+        return not rest or (self.tail and not any(running(part, rest)))
 
     def names_inner(self, part: Part) -> bool:
         """Whether it names, in so many letters, the program that a wrapper runs."""
@@ -110,13 +112,16 @@ class Pattern:
 
     def _launched(self, read: Sequence[Word]) -> bool:
         words = re.split(r"[\s='\"`!;|&(){},$]+", " ".join(word.text for word in read))
-        return any(self._compare([Word(word) for word in words[at:]]) != "no" for at in range(len(words)))
+        begins = (at for at, word in enumerate(words) if self._is_program(Word(word)))
+        return any(self._compare([Word(word) for word in words[at : at + MANY]]) != "no" for at in begins)
 
     def _compare(self, words: Sequence[Word]) -> Match:
         if not words or not self._is_program(words[0]):
             return "no" if words and words[0].known else "maybe"
         found = _arguments(self.words[1:], words[1:], self.tail)
         if found == "no" and self.words[1:]:
+            if len(words) > MANY and all(word.text.startswith("-") for word in words[1:MANY]):
+                return "maybe"
             behind = (_arguments(self.words[1:], rest, self.tail) for rest in _behind_options(words[1:]))
             return "maybe" if any(one != "no" for one in behind) else "no"
         return found
@@ -137,6 +142,8 @@ def _arguments(patterns: Sequence[str], words: Sequence[Word], tail: bool) -> Ma
     """How a deny is compared: `*` as a word of its own stands for any number of words."""
     reached = {0}
     doubted = False
+    first_unknown = next((at for at, word in enumerate(words) if not word.known), len(words))
+    behind_known = next((at + 1 for at in range(len(words) - 1, -1, -1) if words[at].known), 0)
     for pattern in patterns:
         if pattern == "*":
             reached = set(range(min(reached), len(words) + 1))
@@ -144,20 +151,20 @@ def _arguments(patterns: Sequence[str], words: Sequence[Word], tail: bool) -> Ma
         there = {at for at in reached if at < len(words)}
         matching = {at for at in there if fnmatchcase(words[at].text, pattern)}
         # A variable may become any words, or none.
-        doubted = doubted or any(not word.known for at in there - matching for word in words[: at + 1])
+        doubted = doubted or any(at >= first_unknown for at in there - matching)
         reached = {at + 1 for at in matching}
         if not reached:
             break
     if any(tail or at == len(words) for at in reached):
         return "yes"
-    open_end = any(not any(word.known for word in words[at:]) for at in reached)
+    open_end = any(at >= behind_known for at in reached)
     return "maybe" if doubted or open_end else "no"
 
 
 def _behind_options(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
     """What may be the subcommand and its arguments, behind options in front of it, each with a value or without."""
     at = 0
-    while at < len(words) and words[at].text.startswith("-"):
+    while at < min(len(words), MANY) and words[at].text.startswith("-"):
         at += 1
         yield words[at:]
         if at < len(words) and not words[at].text.startswith("-"):
@@ -172,23 +179,29 @@ def _surer(one: Match, other: Match) -> Match:
 
 def _launches(part: Part) -> bool:
     arguments = part.words[part.name_at + 1 :]
-    return part.name.text.rpartition("/")[2] in LAUNCHERS or any(runs_others(part, word) for word in arguments)
+    return part.name.text.rpartition("/")[2] in LAUNCHERS or any(running(part, arguments))
 
 
-def runs_others(part: Part, word: Word) -> bool:
-    """Whether an argument may make the program run something else; what is unknown may."""
+def running(part: Part, words: Sequence[Word]) -> Iterator[Word]:
+    """Those of its arguments that may make the program run something else; what is unknown may."""
     program = part.name.text.rpartition("/")[2]
-    if not is_watched(program):
-        return False
-    # The names that a glob finds begin as it does: src/*.py becomes no option.
-    only_glob = word.known or (word.text[:1] not in ("*", "?", "[", "-", "~") and not set(word.text) & set("$`{"))
-    if not only_glob:
-        return not (program == "git" and _is_message(part.words, word))
-    return may_run_others(program, [each.text for each in part.words[part.name_at + 1 :]], word.text)
+    watch = Watch(program, [word.text for word in part.words[part.name_at + 1 :]])
+    messages = _messages(part.words) if program == "git" else frozenset()
+    for word in words if watch.watches else ():
+        # The names that a glob finds begin as it does: src/*.py becomes no option.
+        only_glob = word.known or (word.text[:1] not in ("*", "?", "[", "-", "~") and not set(word.text) & set("$`{"))
+        if watch.may_run_others(word.text) if only_glob else word not in messages:
+            yield word
 
 
-def _is_message(words: Sequence[Word], word: Word) -> bool:
-    """Whether it is the value of `-m`, and one word whatever is put into it: `git commit -m "$(cat <<EOF ...)"`."""
-    if not (word.text.startswith('"') and word.text.endswith('"')) or re.search(r"\$\{?[\w!#]*(@|\[@)", word.text):
-        return False
-    return all(words[at - 1].text in ("-m", "-am", "--message") for at, each in enumerate(words) if each == word)
+def _messages(words: Sequence[Word]) -> frozenset[Word]:
+    """The values of `-m` that are one word whatever is put into them: `git commit -m "$(cat <<EOF ...)"`."""
+    found = {word for at, word in enumerate(words) if at and words[at - 1].text in ("-m", "-am", "--message")}
+    elsewhere = {
+        word for at, word in enumerate(words) if not at or words[at - 1].text not in ("-m", "-am", "--message")
+    }
+    return frozenset(word for word in found - elsewhere if _is_one_word(word.text))
+
+
+def _is_one_word(text: str) -> bool:
+    return text.startswith('"') and text.endswith('"') and not re.search(r"\$\{?[\w!#]*(@|\[@)", text)

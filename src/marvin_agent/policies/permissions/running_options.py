@@ -1,7 +1,7 @@
 """Arguments that make a program run another, or write a file of their own choosing: no wildcard covers them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -123,24 +123,33 @@ _SED_COMMAND = re.compile(
 )
 
 
-def may_run_others(program: str, arguments: Sequence[str], text: str) -> bool:
-    """Whether one of the arguments (`text`) may make the program run something else."""
-    program = _SAME.get(program, program)
-    names = [program, *(f"{program} {argument}" for argument in arguments)]
-    if text in _in_front(arguments):
-        names.append(f"{program} -")
-    if program == "tar" and list(arguments[:1]) == [text] and not text.startswith("-"):
-        # The letters without a dash take their values from the words behind, one after the other.
-        return bool(set(text) & set(OPTIONS["tar"].short))
-    if program == "sed" and _is_odd_in_sed(arguments, text):
-        return True
-    found = [OPTIONS[name] for name in names if name in OPTIONS]
-    return any(_has(each, text) or _commands(each, arguments, text) for each in found)
+class Watch:
+    """What to look for in the arguments of one command; None of it when the program is not known for such."""
 
+    __slots__ = ("_commands", "_front", "_odd", "_options", "_plain_first", "watches")
 
-def is_watched(program: str) -> bool:
-    """Whether the program has such arguments at all."""
-    return _SAME.get(program, program) in OPTIONS
+    def __init__(self, program: str, arguments: Sequence[str]) -> None:
+        program = _SAME.get(program, program)
+        self.watches = program in OPTIONS
+        if not self.watches:
+            return
+        names = [program, *(f"{program} {argument}" for argument in set(arguments))]
+        self._options = [OPTIONS[name] for name in names if name in OPTIONS]
+        self._front = frozenset(_in_front(arguments)) if f"{program} -" in OPTIONS else frozenset()
+        self._commands = {text for each in self._options for text in _commands(each, arguments)}
+        # The letters of tar without a dash take their values from the words behind, one after the other.
+        self._plain_first = arguments[0] if program == "tar" and arguments and arguments[0][0:1] != "-" else None
+        self._odd = _odd_in_sed(arguments) if program == "sed" else frozenset()
+
+    def may_run_others(self, text: str) -> bool:
+        """Whether one of the arguments may make the program run something else."""
+        if text == self._plain_first:
+            return bool(set(text) & set(OPTIONS["tar"].short))
+        if text in self._odd or text in self._commands:
+            return True
+        if text in self._front and _has(OPTIONS["git -"], text):
+            return True
+        return any(_has(each, text) for each in self._options)
 
 
 def _in_front(arguments: Sequence[str]) -> Sequence[str]:
@@ -149,19 +158,18 @@ def _in_front(arguments: Sequence[str]) -> Sequence[str]:
     return arguments[:end]
 
 
-def _commands(options: Arguments, arguments: Sequence[str], text: str) -> bool:
-    """Whether a word may be one of the subcommands: words in front may be options and their values."""
+def _commands(options: Arguments, arguments: Sequence[str]) -> Iterator[str]:
+    """The words that may be one of the subcommands: words in front may be options and their values."""
     after_option = False
     for argument in arguments if options.commands else ():
         if argument.startswith("-"):
             after_option = True
             continue
-        if argument == text and any(fnmatchcase(text, command) for command in options.commands.split()):
-            return True
+        if any(fnmatchcase(argument, command) for command in options.commands.split()):
+            yield argument
         if not after_option:
             break
         after_option = False
-    return False
 
 
 def _has(options: Arguments, text: str) -> bool:
@@ -178,24 +186,24 @@ def _has(options: Arguments, text: str) -> bool:
     return False
 
 
-def _is_odd_in_sed(arguments: Sequence[str], text: str) -> bool:
-    """Whether it is a script, or an option, with which sed may run programs (`e`) or write files (`w`)."""
-    scripts, rest = [], list(arguments)
+def _odd_in_sed(arguments: Sequence[str]) -> frozenset[str]:
+    """The scripts and options with which sed may run programs (`e`) or write files (`w`)."""
+    odd: set[str] = set()
     given = False
-    while rest:
-        argument = rest.pop(0)
-        if argument == "-e" or re.fullmatch(r"-[nErsuz]*e", argument) or argument == "--expression":
-            given = True
-            scripts.append(rest.pop(0) if rest else "")
+    words = iter(arguments)
+    for argument in words:
+        script = None
+        if re.fullmatch(r"-[nErsuz]*e|--expression", argument):
+            argument = script = next(words, "")
         elif argument.startswith("--expression="):
-            given = True
-            scripts.append(argument.partition("=")[2])
-            argument = scripts[-1] if argument == text else argument
+            script = argument.partition("=")[2]
         elif argument.startswith("-") and argument != "-":
-            if argument == text and not _SED_OPTIONS.fullmatch(argument):
-                return True
+            if not _SED_OPTIONS.fullmatch(argument):
+                odd.add(argument)
+            continue
         elif not given:
-            given = True
-            scripts.append(argument)
-    script = text.partition("=")[2] if text.startswith("--expression=") else text
-    return script in scripts and not all(_SED_COMMAND.fullmatch(part) for part in re.split(r"[;\n]", script))
+            script = argument
+        given = given or script is not None
+        if script is not None and not all(_SED_COMMAND.fullmatch(part) for part in re.split(r"[;\n]", script)):
+            odd.add(argument)
+    return frozenset(odd)

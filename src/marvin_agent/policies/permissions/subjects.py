@@ -1,5 +1,6 @@
 """What a rule is about: a command line, a file, or the arguments of another tool."""
 
+import functools
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -213,7 +214,7 @@ class CommandSubject:
             case "command":
                 if part.name_at == 0 and part.name.text in HARMLESS:
                     return True
-                if part.name.text.rpartition("/")[2] == "git" and self._enters_another_repository():
+                if part.name.text.rpartition("/")[2] == "git" and self._enters_another_repository:
                     return False
                 covering = [pattern for pattern in patterns if pattern.surely(part)]
                 if not part.inner:
@@ -242,7 +243,7 @@ class CommandSubject:
                 continue
             if part.kind == "write" and (file := self._file(part)):
                 found += [f"write({pattern})" for pattern in file.suggestions(rules)]
-            elif part.name.text == "git" and self._enters_another_repository():
+            elif part.name.text == "git" and self._enters_another_repository:
                 found.append(None)
             elif part.transparent:
                 self._suggest(part.inner, patterns, rules, found)
@@ -252,10 +253,11 @@ class CommandSubject:
     def _file(self, part: Part) -> FileSubject | None:
         """The file of a redirection; None when it cannot be known."""
         (word,) = part.words
-        if not word.known or (not word.text.startswith("/") and self._moves()):
+        if not word.known or (not word.text.startswith("/") and self._moves):
             return None
         return FileSubject("read" if part.kind == "read" else "write", target(word.text, self._where.cwd), self._where)
 
+    @functools.cached_property
     def _enters_another_repository(self) -> bool:
         """Whether the line goes to where git may obey the configuration of a repository that came with this one."""
         entered = [part for part in self._all_parts() if part.name.text in ("cd", "pushd", "popd")]
@@ -273,6 +275,7 @@ class CommandSubject:
             place = os.path.dirname(place)
         return False
 
+    @functools.cached_property
     def _moves(self) -> bool:
         """Whether the working directory may be another one by then."""
         return any(part.kind == "unknown" or part.name.text in ("cd", "pushd", "popd") for part in self._all_parts())

@@ -1,7 +1,7 @@
 """The pattern that is offered to be remembered for a command: it covers the like of it, and little more."""
 
 from marvin_agent.permission_rules import literal
-from marvin_agent.policies.permissions.commands import Part, runs_others
+from marvin_agent.policies.permissions.commands import Part, running
 from marvin_agent.policies.permissions.known_programs import INTERPRETERS, LAUNCHERS, SUBCOMMANDS
 
 
@@ -18,8 +18,7 @@ def suggestion(part: Part) -> str | None:
     upto = at + 1
     if name in SUBCOMMANDS and len(words) > upto and words[upto].known and not words[upto].text.startswith("-"):
         upto += 1
-    running = [word for word in words[upto:] if runs_others(part, word)]
-    if running:
+    if any(running(part, words[upto:])):
         return " ".join(_quoted(word.text) for word in words) if all(word.known for word in words) else None
     fixed = " ".join(_quoted(word.text) for word in words[:upto])
     return f"{fixed} *"
