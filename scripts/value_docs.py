@@ -2,6 +2,7 @@
 
 import ast
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -116,7 +117,8 @@ def values_page(note: str) -> Iterator[str]:
     for section in SECTIONS:
         yield f"\n## {section.heading}"
         for name in section.names:
-            yield from _class(section.module, name)
+            # The module may have it from another one.
+            yield from _class(sys.modules[getattr(section.module, name).__module__], name)
 
 
 def anchor(kind: str) -> str | None:

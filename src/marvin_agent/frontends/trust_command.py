@@ -8,7 +8,7 @@ from marvin_agent.errors import UsageError
 from marvin_agent.hooks.packages import digest_of, packaged_hooks
 from marvin_agent.hooks.trust import Trust, take_snapshot
 from marvin_agent.places import Places, find_places
-from marvin_agent.text import one_line, printable
+from marvin_agent.text import one_line, revealed
 
 SHOWN_LINES = 5_000
 NAME = 500
@@ -74,7 +74,7 @@ def _package(options: argparse.Namespace, places: Places, trust: Trust) -> int:
 
 def _show(path: str, what: str, data: bytes) -> None:
     print(f"--- {one_line(path, NAME)} ({what})")
-    lines = printable(data.decode("utf-8", "replace")).splitlines()
+    lines = revealed(data.decode("utf-8", "replace")).splitlines()
     for line in lines[:SHOWN_LINES]:
         print(f"    {line}")
     if len(lines) > SHOWN_LINES:
