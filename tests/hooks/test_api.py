@@ -1,6 +1,7 @@
 """`marvin` and `ctx`: tools, commands, messages, providers, sessions, both faces."""
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 from marvin_agent.agent import events as out
+from marvin_agent.agent.commands import Call, run_command
+from marvin_agent.agent.queue import Prompt
 from marvin_agent.errors import HookError
 from marvin_agent.hooks.api import HookAPI
 from marvin_agent.messages import AssistantMessage, HookMessage, ToolResultMessage, UserMessage, text_of
@@ -129,8 +132,8 @@ async def test_commands_run_at_once_and_cannot_shadow_built_in_ones(tmp_path: Pa
 
     async with ScriptedEngine(tmp_path, hooks={"c": setup, "shadow": shadow}) as e:
         assert "own command" in e.engine.hooks.problems[0].error
-        await e.engine.side.tools.run_command("greet", "you")
-        await e.engine.side.tools.run_command("plain", "")
+        await run_command(e.engine, Call("greet", "you"))
+        await run_command(e.engine, Call("plain", ""))
         assert done == ["you", "plainFalse"]
         assert ("hello you", "info", "library:c") in e.notes
 
@@ -283,6 +286,59 @@ async def test_exec_kills_the_whole_group_and_tells(tmp_path: Path) -> None:
     assert "no-such-program-here" in str(seen[1])
 
 
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("face", ["async", "plain"])
+async def test_a_program_ends_with_the_handler_or_tool_that_waits_for_it(tmp_path: Path, face: str) -> None:
+    started: list[Path] = []
+
+    def command(name: str) -> tuple[str, list[str]]:
+        started.append(tmp_path / name)
+        return "sh", ["-c", f"echo $$ > {tmp_path / name}; exec sleep 60"]
+
+    def setup(marvin: HookAPI) -> None:
+        if face == "async":
+
+            @marvin.on("turn.end", timeout=0.3)
+            async def late(event: Any, ctx: Any) -> None:
+                await ctx.exec(*command("handler"))
+
+            @marvin.tool
+            async def waits(ctx: Any) -> str:
+                """Waits."""
+                return str(await ctx.exec(*command("tool")))
+        else:
+
+            @marvin.on("turn.end", timeout=0.3)
+            def late_plain(event: Any, ctx: Any) -> None:
+                ctx.exec(*command("handler"))
+
+            @marvin.tool(name="waits")
+            def waits_plain(ctx: Any) -> str:
+                """Waits."""
+                return str(ctx.exec(*command("tool")))
+
+    replies = [{"text": "no tool yet"}, {"toolCalls": [call("waits")]}, {"text": "ok"}]
+    async with ScriptedEngine(tmp_path, replies, hooks={"h": setup}) as e:
+        await e.prompt("a handler that is late")
+        e.engine.submit(Prompt("a tool that is aborted"))
+        while not (tmp_path / "tool").exists():
+            await asyncio.sleep(0.01)
+        e.engine.abort()
+        await e.engine.wait_until_idle()
+        for path in started[:2]:
+            while not path.read_text().strip():
+                await asyncio.sleep(0.01)
+            while alive(int(path.read_text())):
+                await asyncio.sleep(0.01)
+
+
 async def test_provider_keys_do_not_reach_what_exec_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("PLAIN", "kept")
@@ -336,8 +392,8 @@ async def test_a_command_gets_the_new_session_when_it_returns(tmp_path: Path) ->
             return {"cancel": True, "reason": "not now"} if answers else None
 
     async with ScriptedEngine(tmp_path, hooks={"c": setup, "guard": guard}) as e:
-        await e.engine.side.tools.run_command("fresh", "")
-        await e.engine.side.tools.run_command("fresh", "")
+        await run_command(e.engine, Call("fresh", ""))
+        await run_command(e.engine, Call("fresh", ""))
         assert answers == [(False, True), (True, False)]
         assert any("Switch cancelled by library:guard: not now" in event.text for event in e.of(out.Notice))
 

@@ -13,6 +13,7 @@ from test_host_life import before, hook, host_of, problems, send, until
 
 from marvin_agent import hooks, messages
 from marvin_agent.agent import events as out
+from marvin_agent.agent.commands import Call, run_command
 from marvin_agent.errors import HookError
 from marvin_agent.frontends.nobody import Nobody
 from marvin_agent.hooks import events as h
@@ -212,12 +213,12 @@ def begin(event, ctx):
         assert properties["at"]["properties"]["x"] == {"type": "integer"}
         assert [entry.custom_type for entry in e.engine.session.entries if entry.type == "custom"] == ["note"]
         assert "psst" in str(e.bodies[1])
-        await e.engine.side.tools.run_command("greet", "you")
+        await run_command(e.engine, Call("greet", "you"))
         await until(lambda: len(e.bodies) == 3 and e.engine.is_idle)
         assert ("hello you library", "info", "flag:own") in e.notes
         assert "go on you" in str(e.bodies[2])
         with pytest.raises(HookError, match="RuntimeError: no"):
-            await e.engine.side.tools.run_command("greet", "fail")
+            await run_command(e.engine, Call("greet", "fail"))
         await e.engine.hooks.reload([])
         assert "shout" not in e.engine.setup.tools
         assert e.engine.side.commands == {}
@@ -328,7 +329,7 @@ async def inside(event, ctx):
 """
     replies = [{"toolCalls": [call("ls")]}, {"text": "ok"}, {"text": "summary"}]
     async with ScriptedEngine(tmp_path, replies, hook_files=[hook(tmp_path, body)]) as e:
-        await e.engine.side.tools.run_command("fresh", "")
+        await run_command(e.engine, Call("fresh", ""))
         assert "from before" in str(e.engine.session.messages())
         assert [x.custom_type for x in e.engine.session.entries if x.type == "custom"] == ["origin"]
         assert ("cancelled False", "info", "flag:own") in e.notes

@@ -42,7 +42,7 @@ async def run_command(engine: "Engine", call: Call) -> str:
         command = engine.side.commands[call.name]
         hook = next(hook for hook in engine.hooks.registry.hooks if hook.id == command.hook)
         answer = await run_hook_command(
-            engine.hooks.loop, engine.side, hook, f"/{call.name}", command.handler, call.arguments
+            engine.hooks.dispatcher, engine.side, hook, f"/{call.name}", command.handler, call.arguments
         )
         return answer if isinstance(answer, str) else ""
     if call.arguments and not builtin.arguments:

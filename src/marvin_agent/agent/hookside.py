@@ -74,7 +74,7 @@ class HookSide:
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
-        self.tools = HookTools(engine.setup.tools, self, lambda: engine.hooks.loop, self._hook)
+        self.tools = HookTools(engine.setup.tools, self, lambda: engine.hooks.dispatcher, self._hook)
         self.renderers: dict[str, tuple[Any, str]] = {}
         """Renderers of hook messages by type, with the hook that brought each."""
         self.shortcuts: dict[str, tuple[Any, str]] = {}

@@ -1,13 +1,14 @@
 """A session that a hook fills before it begins: what its `setup(session)` writes, kept until all of it is there."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from marvin_agent.errors import HookError, SessionError
-from marvin_agent.hooks.account import contained, describe
+from marvin_agent.hooks.account import describe
+from marvin_agent.hooks.calling import call
 from marvin_agent.hooks.forms import accept
-from marvin_agent.hooks.registry import Hook, runs_async
+from marvin_agent.hooks.registry import Hook
 from marvin_agent.messages import raw
 from marvin_agent.session.store import Session
 
@@ -45,16 +46,14 @@ class NewSession:
 async def written_by(setup: Callable[[Any], Any], hook: Hook | None, engine: "Engine") -> Write:
     """Run a hook's `setup(session)` as hooks run, and give what writes the outcome. Raises HookError when it fails."""
     session = NewSession(kept=engine.session.path is not None)
-    loop = engine.hooks.loop
+    dispatcher = engine.hooks.dispatcher
+    loop = dispatcher.loop
 
-    async def run() -> None:
-        if runs_async(setup):
-            await contained(setup(session))
-        else:
-            await contained(loop.in_thread(lambda: setup(session), lambda thread: None))
+    def work() -> Coroutine[Any, Any, Any]:
+        return loop.owned(call(setup, lambda ctx: setup(session), None, loop), hook)
 
     try:
-        await asyncio.wait_for(loop.call(lambda: loop.owned(run(), hook)), engine.setup.hook_timeout or None)
+        await asyncio.wait_for(dispatcher.attended(work, "a new session's setup"), engine.setup.hook_timeout or None)
     except Exception as error:
         name = hook.id if hook else "a hook"
         raise HookError(f"there is no new session: the setup that {name} gave failed: {describe(error)}") from error

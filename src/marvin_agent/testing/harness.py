@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from marvin_agent.agent import events as out
+from marvin_agent.agent.commands import Call, run_command
 from marvin_agent.hooks.outcome import Change, Failure, Outcome
 from marvin_agent.hooks.registry import Hook
 from marvin_agent.llm.values import HttpRequest, Model
@@ -153,7 +154,7 @@ class Harness:
 
     async def command(self, name: str, arguments: str = "") -> None:
         """Run one of the hook's slash commands."""
-        await self.scripted.engine.side.tools.run_command(name, arguments)
+        await run_command(self.scripted.engine, Call(name, arguments))
 
     async def complete(self, name: str, prefix: str = "") -> list[str]:
         """What one of the hook's slash commands offers behind its name."""
