@@ -493,3 +493,75 @@ async def test_append_entry_stores_and_raises_without_a_session(tmp_path: Path) 
         path = e.engine.session.path
     assert path
     assert '"customType":"state","data":{"n":0}' in Path(path).read_text()
+
+
+@pytest.mark.parametrize(("custom_type", "data"), [("x", object()), (None, 1), ("", 1), ("x", {"deep": object()})])
+async def test_an_entry_that_cannot_be_stored_raises_where_it_is_given(
+    tmp_path: Path, custom_type: Any, data: Any
+) -> None:
+    raised: list[str] = []
+
+    def setup(marvin: HookAPI) -> None:
+        @marvin.on("turn.start")
+        async def keep(event: Any, ctx: Any) -> None:
+            try:
+                marvin.append_entry(custom_type, data)
+            except HookError as error:
+                raised.append(error.message)
+
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks={"h": setup}) as e:
+        await e.prompt("go")
+    assert len(raised) == 1
+
+
+@pytest.mark.parametrize("message", [{}, {"custom_type": "note"}, "text", None])
+async def test_a_message_that_says_nothing_raises_where_it_is_given(tmp_path: Path, message: Any) -> None:
+    raised: list[str] = []
+
+    def setup(marvin: HookAPI) -> None:
+        @marvin.on("turn.start")
+        async def say(event: Any, ctx: Any) -> None:
+            try:
+                marvin.send_message(message)
+            except Exception as error:
+                raised.append(str(error))
+
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks={"h": setup}) as e:
+        await e.prompt("go")
+    assert len(raised) == 1
+
+
+async def test_marvin_exec_is_awaited_in_async_functions_and_waited_for_in_plain_ones(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def setup(marvin: HookAPI) -> None:
+        @marvin.on("turn.start")
+        async def awaited(event: Any, ctx: Any) -> None:
+            seen.append((await marvin.exec("echo", ["awaited"])).stdout)
+            try:
+                seen.append("true" if marvin.exec("echo") else "false")
+            except TypeError as error:
+                seen.append(str(error))
+
+        @marvin.on("turn.start")
+        def plain(event: Any, ctx: Any) -> None:
+            seen.append(marvin.exec("echo", ["plain"]).stdout)
+
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks={"h": setup}) as e:
+        await e.prompt("go")
+    assert seen == ["awaited\n", "marvin.exec(...) was not awaited: write `await marvin.exec(...)`", "plain\n"]
+
+
+async def test_two_hooks_that_answer_each_others_calls_with_calls_come_to_an_end(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def setup(marvin: HookAPI) -> None:
+        @marvin.on("tool.execute.before")
+        async def look(event: Any, ctx: Any) -> None:
+            calls.append(marvin.id)
+            await ctx.call_tool("ls", {"path": "."})
+
+    replies = [{"toolCalls": [call("ls", path=".")]}, {"text": "ok"}]
+    async with ScriptedEngine(tmp_path, replies, hooks={"a": setup, "b": setup}) as e:
+        await e.prompt("go")
+    assert 4 < len(calls) < 600

@@ -51,6 +51,7 @@ async def run_command(engine: "Engine", call: Call) -> str:
 
 
 async def _compact(engine: "Engine", instructions: str) -> str:
+    await engine.wait_until_idle()
     done = await engine.compact(instructions or None)
     by = " by a hook" if done.from_hook else ""
     return f"The conversation is compacted{by} to a summary of {len(done.summary):,} characters."

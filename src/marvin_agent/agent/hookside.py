@@ -4,13 +4,15 @@ import asyncio
 import os
 import uuid
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from marvin_agent.agent import events as out
+from marvin_agent.agent.answers import Completion, Executed, ToolAnswer
 from marvin_agent.agent.attachments import parts_of
 from marvin_agent.agent.hooktools import Command, HookTools
 from marvin_agent.agent.loop import hook_message
-from marvin_agent.agent.newsession import written_by
+from marvin_agent.agent.newsession import custom_entry, written_by
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.request import Ask
 from marvin_agent.agent.usage import tokens
@@ -20,7 +22,7 @@ from marvin_agent.hooks.engine import Interface, ToolFacts
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.registry import Hook
 from marvin_agent.llm.values import THINKING_LEVELS, Model
-from marvin_agent.messages import HookMessage, Usage, UserPart, text_of, user
+from marvin_agent.messages import HookMessage, user
 from marvin_agent.processes import execute
 from marvin_agent.session.read import SessionReader
 from marvin_agent.tools.files import resolve
@@ -29,36 +31,9 @@ if TYPE_CHECKING:
     from marvin_agent.agent.engine import Engine
 
 T = TypeVar("T")
-
-
-class Executed(NamedTuple):
-    """What `exec` gives."""
-
-    stdout: str
-    stderr: str
-    code: int
-    killed: bool
-
-
-class ToolAnswer(NamedTuple):
-    """What `call_tool` gives."""
-
-    content: tuple[UserPart, ...]
-    details: Any
-    is_error: bool
-    status: str
-
-    @property
-    def text(self) -> str:
-        return text_of(self.content)
-
-
-class Completion(NamedTuple):
-    """What `complete` gives."""
-
-    text: str
-    stop_reason: str
-    usage: Usage | None
+NESTED_CALLS = 8
+"""How deep hooks may call tools from within calls of one another."""
+_depth: ContextVar[int] = ContextVar("marvin_nested_calls", default=0)
 
 
 class Flag(NamedTuple):
@@ -189,7 +164,9 @@ class HookSide:
     def submit_message(self, message: Mapping[str, Any], trigger_turn: bool, deliver_as: str | None, hook: str) -> None:
         if deliver_as not in (None, "steer", "follow_up"):
             raise HookError(f"deliver_as is 'steer' or 'follow_up', not {deliver_as!r}")
-        made = hook_message(dict(message))
+        if not isinstance(message, Mapping):
+            raise HookError(f"a message is {{custom_type, content, display, details}}, not {type(message).__name__}")
+        made = hook_message(message)
         self.post(self._take_message, made, trigger_turn, deliver_as, hook)
 
     def _take_message(self, message: HookMessage, trigger_turn: bool, deliver_as: str | None, hook: str) -> None:
@@ -203,7 +180,10 @@ class HookSide:
     def append_entry(self, custom_type: str, data: Any) -> None:
         if self._engine.session.path is None:
             raise SessionError("append_entry: this run keeps no session (--no-session), so nothing can be stored")
-        self.post(self._engine.session.append_custom, custom_type, data)
+        self.post(self._append_entry, *custom_entry(custom_type, data))
+
+    def _append_entry(self, custom_type: str, data: Any) -> None:
+        self._engine.session.append_custom(custom_type, data)
 
     def set_model(self, ref: Any, hook: str) -> None:
         model = ref if isinstance(ref, Model) else self._engine.setup.models.find(_ref_text(ref))
@@ -273,8 +253,14 @@ class HookSide:
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any], hook: str) -> ToolAnswer:
         call_id = f"hook_{uuid.uuid4().hex[:12]}"
-        invoker = self._engine.invoker
-        result = await self.on_engine(lambda: invoker.single(name, dict(arguments), call_id, f"hook:{hook}"))
+        invoker, depth = self._engine.invoker, _depth.get()
+        if depth >= NESTED_CALLS:
+            raise HookError(f"call_tool: hooks answer one another's calls with calls, {depth} deep, and would for ever")
+        outer = _depth.set(depth + 1)
+        try:
+            result = await self.on_engine(lambda: invoker.single(name, dict(arguments), call_id, f"hook:{hook}"))
+        finally:
+            _depth.reset(outer)
         return ToolAnswer(result.content, result.details, result.status != "ok", result.status or "error")
 
     async def complete(self, system_prompt: str, text: str, hook: str) -> Completion:
@@ -310,9 +296,8 @@ class HookSide:
         return await self.on_engine(lambda: self._change_when_idle(action, hook, arguments))
 
     async def _change_when_idle(self, action: str, hook: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if action != "summarize":
-            # A command may come while a run is under way: it is not torn away from its session.
-            await self._engine.wait_until_idle()
+        # A command may come while a run is under way: it is not torn away from its session.
+        await self._engine.wait_until_idle()
         return await self.change(action, hook, arguments)
 
     async def change(self, action: str, hook: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -4,18 +4,30 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import Raw
+
 from marvin_agent.errors import HookError, SessionError
 from marvin_agent.hooks.account import describe
 from marvin_agent.hooks.calling import call
 from marvin_agent.hooks.forms import accept
 from marvin_agent.hooks.registry import Hook
-from marvin_agent.messages import raw
+from marvin_agent.messages import clean, raw
 from marvin_agent.session.store import Session
 
 if TYPE_CHECKING:
     from marvin_agent.agent.engine import Engine
 
 Write: TypeAlias = Callable[[Session], object]
+
+
+def custom_entry(custom_type: Any, data: Any) -> tuple[str, Raw]:
+    """The entry that a hook wants to store, as JSON. Raises HookError where it is given."""
+    if not isinstance(custom_type, str) or not custom_type:
+        raise HookError(f"append_entry: custom_type is a text, not {custom_type!r}")
+    try:
+        return clean(custom_type), raw(data)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise HookError(f"append_entry: the data is not JSON: {error}") from None
 
 
 class NewSession:
@@ -34,8 +46,8 @@ class NewSession:
         """Store data, not for the model. Raises with --no-session."""
         if not self._kept:
             raise SessionError("append_entry: this run keeps no session (--no-session), so nothing can be stored")
-        made = raw(data)
-        self._notes.append(lambda session: session.append_custom(str(custom_type), made))
+        kind, made = custom_entry(custom_type, data)
+        self._notes.append(lambda session: session.append_custom(kind, made))
 
     def write(self, session: Session) -> None:
         """Put everything into the session."""

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 
 from marvin_agent.errors import HookError
 from marvin_agent.hooks.engine import Engine
+from marvin_agent.hooks.faces import Answer
 from marvin_agent.hooks.loop import HookLoop
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.registry import Hook, OnError, Registry
@@ -265,8 +266,9 @@ class HookAPI:
     def active_tools(self, names: Sequence[str]) -> None:
         self._engine.set_active_tools(tuple(names))
 
-    def background(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+    def background(self, work: Coroutine[Any, Any, Any] | Answer[Any]) -> None:
         """Run a coroutine on the hook loop until it ends or the hook is unloaded."""
+        coroutine = work.coroutine if isinstance(work, Answer) else work
         self._loop.post(self._loop.start, coroutine, self._hook)
 
     def every(self, seconds: float, function: Callable[[], Any]) -> None:
@@ -283,7 +285,7 @@ class HookAPI:
             except Exception as error:
                 self._loop.complain(error, self._hook)
 
-    async def exec(
+    def exec(
         self,
         command: str,
         args: Sequence[str] = (),
@@ -291,8 +293,13 @@ class HookAPI:
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
     ) -> Any:
-        """Run a program without a shell, as `ctx.exec`."""
-        return await self._engine.execute(command, args, timeout, cwd, env or {})
+        """Run a program without a shell, as `ctx.exec`: awaited, but in a plain function in a thread waited for."""
+        answer = Answer(self._engine.execute(command, args, timeout, cwd, env or {}), "marvin.exec")
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run_coroutine_threadsafe(answer.coroutine, self._loop.loop).result()
+        return answer
 
 
 def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
