@@ -203,6 +203,7 @@ class HookSide:
     def forget(self, hook: str) -> None:
         self.tools.forget(hook)
         self.interface.forget(hook)
+        self._engine.setup.models.brought.forget(hook)
         self._flags = {name: flag for name, flag in self._flags.items() if flag.hook != hook}
         self.renderers = {kind: pair for kind, pair in self.renderers.items() if pair[1] != hook}
         self.shortcuts = {key: pair for key, pair in self.shortcuts.items() if pair[1] != hook}
@@ -221,7 +222,7 @@ class HookSide:
         self._flags[name] = Flag(kind, default if default is not None or kind is not bool else False, hook)
 
     def register_provider(self, name: str, settings: Mapping[str, Any], hook: str) -> None:
-        self._engine.setup.models.register(name, settings)
+        self._engine.setup.models.brought.register(name, settings, hook)
 
     def register_renderer(self, custom_type: str, renderer: Any, hook: str) -> None:
         if not callable(renderer):

@@ -2,12 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
+from marvin_agent.agent.brought import Brought
 from marvin_agent.agent.events import MessageGrew, MessageStarted, MessageWithdrawn, RetryEnded, RetryStarted
 from marvin_agent.agent.outlet import Outlet
 from marvin_agent.agent.points import Points
@@ -51,8 +52,9 @@ class Models(Protocol):
 
     def transport(self, model: Model) -> Transport: ...
 
-    def register(self, name: str, settings: Mapping[str, Any]) -> None:
-        """Add a provider that a hook brings: base_url, api, api_key, headers, models. Raises HookError."""
+    @property
+    def brought(self) -> Brought:
+        """The providers that hooks bring."""
         ...
 
     async def close(self) -> None: ...
