@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_host_life import before, hook, host_of, problems, send, until
+from test_host_life import before, hook, host_of, is_there, problems, send, until
 
 from marvin_agent import hooks, messages
 from marvin_agent.agent import events as out
 from marvin_agent.agent.commands import Call, run_command
+from marvin_agent.agent.queue import Prompt
 from marvin_agent.errors import HookError
 from marvin_agent.frontends.nobody import Nobody
 from marvin_agent.hooks import events as h
@@ -222,6 +223,31 @@ def begin(event, ctx):
         await e.engine.hooks.reload([])
         assert "shout" not in e.engine.setup.tools
         assert e.engine.side.commands == {}
+
+
+@pytest.mark.parametrize("wait", ["", "await "])
+async def test_what_exec_started_ends_with_the_handler_or_tool_that_waits_for_it(tmp_path: Path, wait: str) -> None:
+    body = f"""
+def started(name):
+    return "sh", ["-c", f"echo $$ > {tmp_path}/{{name}}; exec sleep 60"]
+@marvin.on("turn.end", timeout=0.3)
+{"async " if wait else ""}def late(event, ctx):
+    {wait}ctx.exec(*started("handler"))
+@marvin.tool
+{"async " if wait else ""}def waits(ctx) -> str:
+    "Waits."
+    return str({wait}ctx.exec(*started("tool")))
+"""
+    pids = [tmp_path / "handler", tmp_path / "tool"]
+    replies = [{"text": "no tool yet"}, {"toolCalls": [call("waits")]}, {"text": "ok"}]
+    async with ScriptedEngine(tmp_path, replies, hook_files=[hook(tmp_path, body)]) as e:
+        await e.prompt("a handler that is late")
+        e.engine.submit(Prompt("a tool that is aborted"))
+        await until(lambda: pids[1].exists() and pids[1].read_text().strip())
+        e.engine.abort()
+        await e.engine.wait_until_idle()
+        await until(lambda: not any(is_there(int(path.read_text())) for path in pids))
+        assert {failure.error for failure in e.of(out.HookFailed)} == {"no answer within 0.3 s"}
 
 
 async def test_tools_and_commands_survive_a_restart(tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from marvin_agent.errors import HookError, ToolError
-from marvin_agent.hooks.account import Exited, describe
+from marvin_agent.hooks.account import describe
 from marvin_agent.hooks.calling import Use, call
 from marvin_agent.hooks.context import ToolCallContext
 from marvin_agent.hooks.dispatch import Dispatcher
 from marvin_agent.hooks.engine import Engine
+from marvin_agent.hooks.exits import Exited
 from marvin_agent.hooks.registry import Hook
 from marvin_agent.tools.registry import Registry
 from marvin_agent.tools.schema import tool_from_function

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from marvin_agent.hooks.account import contained
+from marvin_agent.hooks.exits import contained
 from marvin_agent.hooks.faces import Blocking, Face, give_up
 from marvin_agent.hooks.loop import HookLoop
 from marvin_agent.hooks.registry import runs_async

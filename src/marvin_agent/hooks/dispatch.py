@@ -6,12 +6,13 @@ from typing import Any, Protocol, TypeVar
 
 from marvin_agent.errors import HookError
 from marvin_agent.hooks import forms
-from marvin_agent.hooks.account import blame_line, contained, describe, record_of
+from marvin_agent.hooks.account import blame_line, describe, record_of
 from marvin_agent.hooks.attendance import Attendance, LoopLost
 from marvin_agent.hooks.calling import call_plain
 from marvin_agent.hooks.clock import Clock
 from marvin_agent.hooks.drained import LIMIT, Drained
 from marvin_agent.hooks.eager import Begun, begin_task, take_first_step
+from marvin_agent.hooks.exits import contained
 from marvin_agent.hooks.loop import HookLoop, owner
 from marvin_agent.hooks.merge import Check, merge
 from marvin_agent.hooks.outcome import WITHHELD, Change, Failure, Outcome, Record, Refusal, Verdict
