@@ -162,8 +162,16 @@ async def test_send_starts_a_run_when_idle_and_follows_up_when_not(tmp_path: Pat
             apis[0].send("")
 
 
-async def test_a_hook_message_is_stored_shown_and_sent_as_a_users(tmp_path: Path) -> None:
+async def test_a_hook_message_is_stored_shown_told_and_sent_as_a_users(tmp_path: Path) -> None:
+    told: list[tuple[str, str]] = []
+
     def setup(marvin: HookAPI) -> None:
+        for name in ("message.start", "message.end"):
+
+            @marvin.on(name)
+            async def hear(event: Any, ctx: Any) -> None:
+                told.append((event.type, event.message.role))
+
         @marvin.on("app.start")
         async def inject(event: Any, ctx: Any) -> None:
             marvin.send_message(
@@ -178,6 +186,7 @@ async def test_a_hook_message_is_stored_shown_and_sent_as_a_users(tmp_path: Path
         assert isinstance(first, HookMessage)
         assert (first.custom_type, first.display) == ("memory", False)
         assert "likes tea" in str(e.bodies[0]["messages"])
+    assert told[:2] == [("message.start", "hookMessage"), ("message.end", "hookMessage")]
 
 
 async def test_a_hook_calls_tools_and_models_through_the_same_gates(tmp_path: Path) -> None:

@@ -47,10 +47,12 @@ class Conversation:
         self.session.append_message(message, changed_by=by)
 
     def store_and_show(self, message: HookMessage, by: tuple[str, ...]) -> None:
-        """Keep a message that came from outside a run, and tell the frontends."""
+        """Keep a message that came from outside a run, and tell frontends and hooks."""
         self.store(message, by)
         self._outlet.emit(out.MessageStarted(message=message))
+        self._points.tell(h.MessageStart, message=message)
         self._outlet.emit(out.MessageEnded(message=message, changed_by=by))
+        self._points.tell(h.MessageEnd, message=message)
 
     async def begin(self) -> None:
         """The program starts: tell the hooks which session this is."""

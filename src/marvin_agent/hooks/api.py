@@ -56,7 +56,7 @@ class HookAPI:
         self._registry = registry
         self._engine_behind = engine
         self._loop = loop
-        self.events = bus
+        self._bus = bus
         self.log = logging.getLogger(f"marvin.hooks.{hook.id}")
 
     @property
@@ -70,10 +70,19 @@ class HookAPI:
         return self._engine.setting(self.id)
 
     @property
+    def events(self) -> Bus:
+        """A bus between hooks: `emit(channel, data)`, `on(channel, handler)`."""
+        self._check_loaded()
+        return self._bus
+
+    @property
     def _engine(self) -> Engine:
+        self._check_loaded()
+        return self._engine_behind
+
+    def _check_loaded(self) -> None:
         if self._hook.off:
             raise HookError(f"{self.id} is not loaded any more ({self._hook.off}); this marvin object is stale")
-        return self._engine_behind
 
     @overload
     def on(
@@ -132,6 +141,7 @@ class HookAPI:
         """Listen to an event, as a decorator or as a call that gives back the function to stop listening."""
 
         def subscribe(function: Callable[..., Any]) -> Callable[[], None]:
+            self._check_loaded()
             return self._registry.subscribe(
                 self._hook,
                 event,
@@ -269,6 +279,11 @@ class HookAPI:
     def background(self, work: Coroutine[Any, Any, Any] | Answer[Any]) -> None:
         """Run a coroutine on the hook loop until it ends or the hook is unloaded."""
         coroutine = work.coroutine if isinstance(work, Answer) else work
+        try:
+            self._check_loaded()
+        except HookError:
+            coroutine.close()
+            raise
         self._loop.post(self._loop.start, coroutine, self._hook)
 
     def every(self, seconds: float, function: Callable[[], Any]) -> None:
