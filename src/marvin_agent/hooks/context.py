@@ -221,9 +221,22 @@ class Context(_Part):
 
     def __init__(self, engine: Engine, running: Running | None, hook: str) -> None:
         super().__init__(engine, running, hook)
-        self.ui = Ui(engine, running, hook)
-        self.session = SessionControl(engine, running, hook, waited_for=running is not None)
-        self.signal = Signal(engine, running, hook)
+        self._waited_for = running is not None
+
+    @property
+    def ui(self) -> Ui:
+        """The person, if one is there."""
+        return Ui(self._engine, self._running, self._hook)
+
+    @property
+    def session(self) -> SessionControl:
+        """What can be done to the session."""
+        return SessionControl(self._engine, self._running, self._hook, waited_for=self._waited_for)
+
+    @property
+    def signal(self) -> Signal:
+        """Set when the run is aborted."""
+        return Signal(self._engine, self._running, self._hook)
 
     @property
     def cwd(self) -> str:
@@ -340,7 +353,7 @@ class ToolCallContext(Context):
 
     def __init__(self, engine: Engine, hook: str, call: Any, old: Any) -> None:
         super().__init__(engine, None, hook)
-        self.session = SessionControl(engine, None, hook, waited_for=True)
+        self._waited_for = True
         self._call = call
         self._old = old
 

@@ -22,7 +22,7 @@ def merge(outcome: Outcome, handler: Handler, view: Event, returned: Any, check:
     Everything is checked before anything is taken over: a handler contributes all or nothing. Raises FormError.
     """
     spec = handler.spec
-    if spec.result is None:
+    if spec.result is None or (returned is None and view == outcome.event):
         return False
     given = forms.result(spec.result, returned)
     found: list[tuple[Field, Any]] = []
