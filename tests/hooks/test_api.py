@@ -477,6 +477,40 @@ async def test_the_bus_between_hooks(tmp_path: Path) -> None:
     assert heard == [{"a": 1}]
 
 
+async def test_an_error_on_the_bus_is_of_who_listens_and_listeners_go_with_their_hook(tmp_path: Path) -> None:
+    path = tmp_path / "leaves.py"
+    path.write_text("""
+def setup(marvin):
+    async def later(data):
+        raise ValueError("later")
+    def at_once(data):
+        raise SystemExit(3)
+    marvin.events.on("news", later)
+    marvin.events.on("news", at_once)
+""")
+
+    def speaker(marvin: HookAPI) -> None:
+        marvin.events.on("news", heard.append)
+
+        @marvin.on("turn.start")
+        async def speak(event: Any, ctx: Any) -> None:
+            marvin.events.emit("news", len(heard))
+
+    heard: list[int] = []
+    async with ScriptedEngine(
+        tmp_path, [{"text": "x", "repeat": True}], hooks={"s": speaker}, hook_files=[str(path)]
+    ) as e:
+        await e.prompt("go")
+        while len(failures := e.of(out.HookFailed)) < 2:
+            await asyncio.sleep(0.01)
+        assert {failure.hook for failure in failures} == {"flag:leaves"}
+        await e.engine.hooks.reload([])
+        await e.prompt("go")
+        while len(heard) < 2:
+            await asyncio.sleep(0.01)
+        assert len(e.of(out.HookFailed)) == 2
+
+
 async def test_a_context_kept_beyond_its_handler_raises(tmp_path: Path) -> None:
     kept: list[Any] = []
 

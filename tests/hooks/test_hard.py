@@ -149,8 +149,11 @@ def setup(marvin):
     async def leave(event, ctx):
         asyncio.get_running_loop().call_later(0.01, sys.exit, 3)
         asyncio.ensure_future(exit_in_a_task())
-        threading.Thread(target=sys.exit, args=(4,)).start()
+        threading.Thread(target=exit_in_a_thread).start()
+        threading.Thread(target=lambda: {}["no such key"]).start()
         await asyncio.sleep(0.1)
+    def exit_in_a_thread():
+        sys.exit(4)
     async def exit_in_a_task():
         sys.exit(5)
     @marvin.on("agent.end")
@@ -160,7 +163,10 @@ def setup(marvin):
     done = prompt(marvin, source)
     assert (done.code, done.stdout) == (0, "Done.\n")
     assert "still here" in done.stderr
-    assert "SystemExit" in done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("hook flag:bad failed in background")]
+    for end in ("SystemExit: 3", "SystemExit: 4", "SystemExit: 5", "KeyError: 'no such key'"):
+        assert [line for line in told if line.endswith(end)], (end, done.stderr)
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("daemon", [True, False])

@@ -25,7 +25,7 @@ from marvin_agent.agent.usage import add
 from marvin_agent.agent.watcher import HookNews
 from marvin_agent.errors import Aborted, HookError, Refused, SessionError
 from marvin_agent.hooks import events as h
-from marvin_agent.hooks.dispatch import Limits as HookLimits
+from marvin_agent.hooks.clock import Limits as HookLimits
 from marvin_agent.hooks.hosts.settings import HostSettings
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.system import Choice, HookSystem

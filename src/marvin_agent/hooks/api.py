@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from marvin_agent.errors import HookError
+from marvin_agent.hooks.bus import Bus
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.faces import Answer
 from marvin_agent.hooks.loop import HookLoop
@@ -16,36 +17,6 @@ from marvin_agent.hooks.registry import Hook, OnError, Registry
 E = TypeVar("E", bound=Event)
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Bus:
-    """`marvin.events`: a channel between hooks. Handlers run on the hook loop, in order of their registration."""
-
-    def __init__(self, loop: HookLoop) -> None:
-        self._loop = loop
-        self._listeners: dict[str, list[Callable[[Any], Any]]] = {}
-        self._tasks: set[asyncio.Task[Any]] = set()
-
-    def on(self, channel: str, handler: Callable[[Any], Any]) -> Callable[[], None]:
-        """Listen to a channel; gives back the function to stop listening."""
-        listeners = self._listeners.setdefault(channel, [])
-        listeners.append(handler)
-        return lambda: listeners.remove(handler) if handler in listeners else None
-
-    def clear(self) -> None:
-        """Forget every listener: their hooks are unloaded."""
-        self._listeners.clear()
-
-    def emit(self, channel: str, data: Any = None) -> None:
-        """Send data to those who listen to a channel."""
-        for handler in tuple(self._listeners.get(channel, ())):
-            self._loop.post(self._deliver, handler, data)
-
-    def _deliver(self, handler: Callable[[Any], Any], data: Any) -> None:
-        answer = handler(data)
-        if inspect.iscoroutine(answer):
-            self._tasks.add(task := self._loop.loop.create_task(answer))
-            task.add_done_callback(self._tasks.discard)
 
 
 class HookAPI:

@@ -9,7 +9,7 @@ from marvin_agent.hooks import forms
 from marvin_agent.hooks.account import blame_line, describe, record_of
 from marvin_agent.hooks.attendance import Attendance, LoopLost
 from marvin_agent.hooks.calling import call_plain
-from marvin_agent.hooks.clock import Clock
+from marvin_agent.hooks.clock import Clock, Limits
 from marvin_agent.hooks.drained import LIMIT, Drained
 from marvin_agent.hooks.eager import Begun, begin_task, take_first_step
 from marvin_agent.hooks.exits import contained
@@ -30,24 +30,6 @@ GRACE = 1.0
 NO_LIMIT = 60.0
 """Seconds that the hook loop may be silent where no deadline says so."""
 FAILURES_IN_A_ROW = 5
-
-
-class Limits:
-    """Deadlines in seconds; `person` says whether somebody is there to answer a gate's question."""
-
-    def __init__(self, handler: float = 30.0, gate: float = 600.0, *, person: bool = False) -> None:
-        self.handler = handler
-        self.gate = gate
-        self.person = person
-
-    def of(self, handler: Handler) -> float | None:
-        if handler.timeout is not None:
-            return handler.timeout or None
-        if handler.spec.limit is not None:
-            return handler.spec.limit
-        if handler.spec.gate:
-            return None if self.person else self.gate
-        return self.handler or None
 
 
 class Watcher(Protocol):

@@ -7,6 +7,7 @@ it. An exit that a hook's timer or task raises stops neither the loop nor the pr
 import asyncio
 import contextvars
 import threading
+import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -54,7 +55,7 @@ class HookLoop:
                 self.loop.run_forever()
             except BaseException as exit_of_a_hook:
                 # SystemExit and KeyboardInterrupt leave run_forever; what else is due runs when it is entered again.
-                self._report(exit_of_a_hook, None)
+                self._report(exit_of_a_hook, _owner_of(_handle_in(exit_of_a_hook)))
         self._end()
 
     def _end(self) -> None:
@@ -73,7 +74,7 @@ class HookLoop:
     def _stray(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception") or RuntimeError(context.get("message", "unknown error"))
         task = context.get("task") or context.get("future")
-        self._report(error, getattr(task, "owner", None))
+        self._report(error, getattr(task, "owner", None) or _owner_of(context.get("handle")))
 
     def start(self, coroutine: Coroutine[Any, Any, Any], hook: Hook) -> None:
         """Run a coroutine of a hook in the background; called on this loop."""
@@ -91,7 +92,7 @@ class HookLoop:
         finally:
             owner.reset(token)
 
-    def complain(self, error: BaseException, hook: Hook) -> None:
+    def complain(self, error: BaseException, hook: Hook | None) -> None:
         self._report(error, hook)
 
     async def cancel_tasks_of(self, hook: Hook, patience: float = 1.0) -> None:
@@ -162,6 +163,17 @@ class HookLoop:
         for worker in self._idle:
             worker.end()
         self.thread.join(LAST_MOMENT)
+
+
+def _handle_in(error: BaseException) -> object:
+    """The timer or callback that raised something: the loop calls it by its handle."""
+    calls = (frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return next((handle for handle in calls if isinstance(handle, asyncio.Handle)), None)
+
+
+def _owner_of(handle: object) -> Hook | None:
+    context: contextvars.Context | None = getattr(handle, "_context", None)
+    return context.get(owner) if context else None
 
 
 class _Job:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from marvin_agent.errors import HookError, RequiredHookError
 from marvin_agent.hooks.account import describe
-from marvin_agent.hooks.api import Bus, HookAPI
+from marvin_agent.hooks.api import HookAPI
 from marvin_agent.hooks.attendance import LoopLost
+from marvin_agent.hooks.bus import Bus
+from marvin_agent.hooks.clock import Limits
 from marvin_agent.hooks.context import Context
-from marvin_agent.hooks.dispatch import Dispatcher, Limits, Watcher
+from marvin_agent.hooks.dispatch import Dispatcher, Watcher
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.hosts.settings import HostSettings
 from marvin_agent.hooks.load import describe_load, line_in
@@ -22,6 +24,7 @@ from marvin_agent.hooks.raised import traceback_of
 from marvin_agent.hooks.registry import Hook, Registry, Scope
 from marvin_agent.hooks.running import Running
 from marvin_agent.hooks.sources import Source, each_once, free_id
+from marvin_agent.hooks.threads import ThreadErrors
 
 if TYPE_CHECKING:
     from marvin_agent.hooks.hosts.python import HostedHook
@@ -65,6 +68,7 @@ class HookSystem:
         self.api: type[HookAPI] = HookAPI
         """What `setup` receives; a check takes one that goes on after a mistake."""
         self.loop = HookLoop(self._stray)
+        self._threads = ThreadErrors(self._raised_in_thread)
         self.bus = Bus(self.loop)
         self.dispatcher = Dispatcher(self.registry, self.loop, limits, watcher, self._context)
         self.problems: list[Failure] = []
@@ -196,6 +200,7 @@ class HookSystem:
         if hook in self.registry.hooks:
             self.registry.remove_hook(hook)
         self._engine.forget(hook.id)
+        self.bus.forget(hook)
         if name := self._modules.pop(hook.id, None):
             forget(name)
         if host := self._hosted.pop(hook.id, None):
@@ -239,7 +244,6 @@ class HookSystem:
         self._ids = {name for _, name in self._items}
         self.off = {name: why for name, why in self.off.items() if why == SWITCHED_OFF}
         self.problems.clear()
-        self.bus.clear()
         await self.load_sources(sources)
 
     def lost_loop(self, culprit: Hook | None) -> None:
@@ -309,6 +313,12 @@ class HookSystem:
             )
         )
 
+    def _raised_in_thread(self, error: BaseException) -> bool:
+        hook = self.culprit(error)
+        if hook:
+            self._stray(error, hook)
+        return hook is not None
+
     def culprit(self, error: BaseException) -> Hook | None:
         """The hook whose file is in an error's traceback."""
         files = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
@@ -319,6 +329,7 @@ class HookSystem:
         for host in self._hosted.values():
             self.loop.post(host.hang_up)
         self.loop.stop()
+        self._threads.close()
         for host in self._hosted.values():
             host.close()
         for name in self._modules.values():

@@ -35,6 +35,7 @@ from marvin_agent.hooks.registry import Handler, Hook
 from marvin_agent.hooks.running import Running
 from marvin_agent.hooks.sources import Source
 from marvin_agent.hooks.spec import Field
+from marvin_agent.hooks.threads import ThreadErrors
 
 
 def main() -> None:
@@ -75,6 +76,7 @@ class Host:
         self.bus = RemoteBus(self.loop, peer)
         self.engine = RemoteEngine(peer, self.functions)
         self.hook = Hook("hook", "library", "")
+        self._threads = ThreadErrors(self._raised_in_thread)
         self._tasks: dict[int | str, asyncio.Task[None]] = {}
         self._running: dict[int, Running] = {}
 
@@ -132,6 +134,10 @@ class Host:
 
     def _stray(self, error: BaseException, hook: Hook | None) -> None:
         self.peer.tell("stray", error_form(error, self.hook.path))
+
+    def _raised_in_thread(self, error: BaseException) -> bool:
+        self._stray(error, None)
+        return True
 
     async def _load(self, params: Any) -> None:
         given = params["files"]
