@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import uuid
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from marvin_agent.agent.engine import Engine
 
 T = TypeVar("T")
+_FLAG = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
 NESTED_CALLS = 8
 """How deep hooks may call tools from within calls of one another."""
 _depth: ContextVar[int] = ContextVar("marvin_nested_calls", default=0)
@@ -212,9 +214,13 @@ class HookSide:
         self.tools.add_tool(tool, replaces, hook)
 
     def register_command(self, name: str, description: str, handler: Any, complete: Any, hook: str) -> None:
+        if not callable(handler) or not (complete is None or callable(complete)):
+            raise HookError(f"the handler and the completion of /{name} are functions")
         self.tools.add_command(Command(name, description, handler, complete, hook))
 
     def register_flag(self, name: str, kind: type, default: Any, hook: str) -> None:
+        if not _FLAG.fullmatch(str(name)):
+            raise HookError(f"{name!r} is no name for a flag: letters, digits and -")
         if kind not in (bool, str, int, float):
             raise HookError(f"a flag is of type bool, str, int or float, not {kind!r}")
         if other := self._flags.get(name):
@@ -232,6 +238,8 @@ class HookSide:
         self.renderers[custom_type] = (renderer, hook)
 
     def register_shortcut(self, key: str, handler: Any, hook: str) -> None:
+        if not str(key).strip():
+            raise HookError(f"a key is a text such as 'ctrl+k', not {key!r}")
         if not callable(handler):
             raise HookError(f"the handler of {key!r} is not a function")
         if other := self.shortcuts.get(key):

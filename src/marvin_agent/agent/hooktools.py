@@ -1,6 +1,7 @@
 """Tools and commands that hooks bring: they run on the hook loop, with the hook's `ctx`, under the agent's gates."""
 
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -51,6 +52,9 @@ RESERVED = frozenset(
 """Names of built-in commands: a hook cannot take them, whether or not this frontend has them."""
 
 
+_TOOL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
 class Command(NamedTuple):
     """A slash command of a hook."""
 
@@ -81,6 +85,8 @@ class HookTools:
     def add_tool(self, tool: Mapping[str, Any], replaces: str | None, hook: str) -> None:
         """Add a tool given as a typed function, or as name, description, schema and execute."""
         made = self._from_function(tool, hook) if "function" in tool else self._from_schema(tool, hook)
+        if not _TOOL.fullmatch(made.name):
+            raise HookError(f"{made.name!r} is no name of a tool that models take: 64 letters, digits, _ and - at most")
         owner = self._tools.owner(made.name) or "builtin"
         if old := self._tools.add(made, owner=hook, replaces=replaces):
             self._replaced[made.name] = (old, owner)

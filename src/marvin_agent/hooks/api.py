@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import logging
+import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
@@ -250,6 +251,8 @@ class HookAPI:
     def background(self, work: Coroutine[Any, Any, Any] | Answer[Any]) -> None:
         """Run a coroutine on the hook loop until it ends or the hook is unloaded."""
         coroutine = work.coroutine if isinstance(work, Answer) else work
+        if not inspect.iscoroutine(coroutine):
+            raise HookError(f"background takes a coroutine, as an async function gives one, not {coroutine!r}")
         try:
             self._check_loaded()
         except HookError:
@@ -259,6 +262,8 @@ class HookAPI:
 
     def every(self, seconds: float, function: Callable[[], Any]) -> None:
         """Call a function again and again; an error in it is reported and the next turn comes all the same."""
+        if not (0 < seconds < math.inf and callable(function)):
+            raise HookError(f"every takes seconds, more than 0, and a function, not {seconds!r} and {function!r}")
         self.background(self._repeat(seconds, function))
 
     async def _repeat(self, seconds: float, function: Callable[[], Any]) -> None:

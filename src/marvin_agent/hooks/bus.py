@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from marvin_agent.errors import HookError
 from marvin_agent.hooks.loop import HookLoop, owner
 from marvin_agent.hooks.registry import Hook
 
@@ -24,6 +25,8 @@ class Bus:
 
     def on(self, channel: str, handler: Callable[[Any], Any], *, hook: Hook | None = None) -> Callable[[], None]:
         """Listen to a channel; gives back the function to stop listening."""
+        if not callable(handler):
+            raise HookError(f"a listener on the bus is a function of (data), not {handler!r}")
         listeners, listener = self._listeners.setdefault(channel, []), Listener(handler, hook or owner.get())
         listeners.append(listener)
         return lambda: listeners.remove(listener) if listener in listeners else None
