@@ -608,3 +608,28 @@ async def test_two_hooks_that_answer_each_others_calls_with_calls_come_to_an_end
     async with ScriptedEngine(tmp_path, replies, hooks={"a": setup, "b": setup}) as e:
         await e.prompt("go")
     assert 4 < len(calls) < 600
+
+
+@pytest.mark.parametrize("face", ["async", "plain"])
+async def test_a_completion_that_waits_holds_no_other_hook_up(tmp_path: Path, face: str) -> None:
+    heard = threading.Event()
+
+    def setup(marvin: HookAPI) -> None:
+        async def offers(beginning: str) -> list[str]:
+            return [f"{beginning}!", str(await asyncio.to_thread(heard.wait, 30))]
+
+        def offers_plain(beginning: str) -> list[str]:
+            return [f"{beginning}!", str(heard.wait(30))]
+
+        complete = offers if face == "async" else offers_plain
+        marvin.register_command("greet", handler=lambda args, ctx: None, complete=complete)
+
+        @marvin.on("turn.start")
+        async def hear(event: Any, ctx: Any) -> None:
+            heard.set()
+
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks={"h": setup}) as e:
+        offered = asyncio.ensure_future(e.engine.side.tools.complete("greet", "he"))
+        await e.prompt("go")
+        assert await offered == ["he!", "True"]
+        assert await e.engine.side.tools.complete("none", "x") == []

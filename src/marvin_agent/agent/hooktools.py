@@ -154,6 +154,18 @@ class HookTools:
             raise HookError(f"{command.name!r} is no name for a command: letters, digits, - and _")
         self.commands[command.name] = command
 
+    async def complete(self, name: str, beginning: str) -> list[str]:
+        """What a hook's command offers behind its name. Raises what its function raises."""
+        command = self.commands.get(name)
+        if command is None or (offer := command.complete) is None:
+            return []
+        dispatcher, owner = self._dispatcher(), self._find(command.hook)
+        loop = dispatcher.loop
+        given = await dispatcher.attended(
+            lambda: loop.owned(call(offer, lambda ctx: offer(beginning), None, loop), owner), f"/{name}"
+        )
+        return [str(text) for text in given] if isinstance(given, list | tuple) else []
+
     def forget(self, hook: str) -> None:
         """Take back what a hook added; what it replaced comes back."""
         self.commands = {name: command for name, command in self.commands.items() if command.hook != hook}

@@ -203,9 +203,10 @@ class HookSystem:
         self.bus.forget(hook)
         if name := self._modules.pop(hook.id, None):
             forget(name)
-        if host := self._hosted.pop(hook.id, None):
-            await self.loop.call(host.end)
+        host = self._hosted.pop(hook.id, None)
         try:
+            if host:
+                await self.dispatcher.attended(host.end, "its end")
             await self.dispatcher.attended(lambda: self.loop.cancel_tasks_of(hook), "its end")
         except HookError:
             await self._settled()

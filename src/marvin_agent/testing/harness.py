@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -158,15 +158,7 @@ class Harness:
 
     async def complete(self, name: str, prefix: str = "") -> list[str]:
         """What one of the hook's slash commands offers behind its name."""
-        offer = self.scripted.engine.side.commands[name].complete
-        if offer is None:
-            return []
-
-        async def ask() -> list[str]:
-            given = offer(prefix)
-            return list(await given if isinstance(given, Awaitable) else given)
-
-        return await self.scripted.engine.hooks.loop.call(ask)
+        return await self.scripted.engine.side.tools.complete(name, prefix)
 
     async def tool(self, name: str, **arguments: Any) -> str:
         """Call a tool, through the gates; gives its text."""
