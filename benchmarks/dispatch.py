@@ -1,4 +1,4 @@
-"""What an event costs: with no handler, with handlers in the process, and beside a bare hop between two event loops.
+"""What an event costs: with no handler, with handlers here and in a process of their own, and beside a bare hop.
 
 python -m benchmarks.dispatch [--rounds N]
 """
@@ -95,6 +95,26 @@ def _fire(engine: Engine) -> Awaitable[object]:
     return engine.points.fire(h.ToolExecuteBefore, tool_name="bash", tool_call_id="call_1", input={"command": "true"})
 
 
+ISOLATED = """
+# /// script
+# [tool.marvin]
+# isolate = true
+# ///
+def setup(marvin):
+    @marvin.on("tool.execute.before")
+    async def handler(event, ctx):
+        return None
+"""
+
+
+async def in_a_process(directory: str, rounds: int) -> float:
+    """The same event for a handler in a process of its own."""
+    path = Path(directory) / "isolated.py"
+    path.write_text(ISOLATED)
+    async with ScriptedEngine(Path(directory), hook_files=[str(path)]) as scripted:
+        return await microseconds(lambda: _fire(scripted.engine), rounds)
+
+
 async def unheard(directory: str, rounds: int) -> float:
     """The event when nobody listens: the question, which comes before anything is built."""
     async with ScriptedEngine(Path(directory)) as scripted:
@@ -120,6 +140,8 @@ async def measure(rounds: int) -> None:
         ):
             took = await dispatched(listeners(count, plain=plain), directory, rounds)
             print(f"{name + ':':<27} {took:8.1f} us, {took / hop:.2f} hops{goal}")
+        took = await in_a_process(directory, max(1, rounds // 4))
+        print(f"in a process of its own:    {took:8.1f} us, {took / hop:.2f} hops")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

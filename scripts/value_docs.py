@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from marvin_agent import messages
-from marvin_agent.agent import hookside
+from marvin_agent.agent import answers
 from marvin_agent.hooks import engine, events, payload, results
 from marvin_agent.llm import values
 from marvin_agent.messages import AssistantMessage, HookMessage, Image, Text, ToolCall, ToolResultMessage, UserMessage
@@ -56,7 +56,7 @@ SECTIONS = (
     Section("Models", values, ("Model", "Price")),
     Section("Names of models, and sampling", events, ("ModelRef", "StreamParams")),
     Section("What hooks give", results, ("CustomMessage", "OwnCompaction")),
-    Section("What `ctx` gives", hookside, ("Executed", "ToolAnswer", "Completion")),
+    Section("What `ctx` gives", answers, ("Executed", "ToolAnswer", "Completion")),
     Section("Tools", engine, ("ToolFacts",)),
     Section("Sessions", index, ("SessionInfo",)),
     Section("Compactions", read, ("CompactionState",)),

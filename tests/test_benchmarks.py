@@ -23,6 +23,7 @@ def test_the_benchmark_of_events_runs():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50, check=False)
     assert done.returncode == 0, done.stderr
     assert "ten async handlers" in done.stdout
+    assert "in a process of its own" in done.stdout
 
 
 def test_the_start_of_the_app_is_measured_beside_a_bare_one():

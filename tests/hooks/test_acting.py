@@ -256,6 +256,27 @@ async def test_what_on_cannot_take_is_an_error_at_load(tmp_path: Path, keywords:
         assert why in e.engine.hooks.problems[0].error
 
 
+NONSENSE: dict[str, Callable[[Any], Any]] = {
+    "a command without a function": lambda marvin: marvin.register_command("x", handler=5),
+    "a tool with a name that models do not take": lambda marvin: marvin.register_tool(
+        {"name": "no good!", "description": "d", "schema": {"type": "object"}, "execute": lambda args, ctx: 1}
+    ),
+    "a flag with a space": lambda marvin: marvin.register_flag("x y"),
+    "a shortcut without a key": lambda marvin: marvin.register_shortcut("", lambda ctx: None),
+    "a timer without time": lambda marvin: marvin.every(0, lambda: None),
+    "a timer that goes back": lambda marvin: marvin.every(-1, lambda: None),
+    "work that is none": lambda marvin: marvin.background(5),
+    "a listener that is none": lambda marvin: marvin.events.on("channel", 5),
+}
+
+
+@pytest.mark.parametrize("what", NONSENSE)
+async def test_what_cannot_work_is_an_error_at_load(tmp_path: Path, what: str) -> None:
+    async with ScriptedEngine(tmp_path, hooks={"h": NONSENSE[what]}) as e:
+        (problem,) = e.engine.hooks.problems
+        assert problem.event == "setup"
+
+
 async def test_a_handler_that_is_no_function_is_an_error_at_load(tmp_path: Path) -> None:
     async with ScriptedEngine(tmp_path, AGAIN, hooks={"t": lambda marvin: marvin.on("turn.start", 5)}) as e:
         assert "a handler is a function of (event, ctx), not int" in e.engine.hooks.problems[0].error

@@ -1,6 +1,7 @@
 """`marvin` and `ctx`: tools, commands, messages, providers, sessions, both faces."""
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 from marvin_agent.agent import events as out
+from marvin_agent.agent.commands import Call, run_command
+from marvin_agent.agent.queue import Prompt
 from marvin_agent.errors import HookError
 from marvin_agent.hooks.api import HookAPI
 from marvin_agent.messages import AssistantMessage, HookMessage, ToolResultMessage, UserMessage, text_of
@@ -129,8 +132,8 @@ async def test_commands_run_at_once_and_cannot_shadow_built_in_ones(tmp_path: Pa
 
     async with ScriptedEngine(tmp_path, hooks={"c": setup, "shadow": shadow}) as e:
         assert "own command" in e.engine.hooks.problems[0].error
-        await e.engine.side.tools.run_command("greet", "you")
-        await e.engine.side.tools.run_command("plain", "")
+        await run_command(e.engine, Call("greet", "you"))
+        await run_command(e.engine, Call("plain", ""))
         assert done == ["you", "plainFalse"]
         assert ("hello you", "info", "library:c") in e.notes
 
@@ -159,8 +162,16 @@ async def test_send_starts_a_run_when_idle_and_follows_up_when_not(tmp_path: Pat
             apis[0].send("")
 
 
-async def test_a_hook_message_is_stored_shown_and_sent_as_a_users(tmp_path: Path) -> None:
+async def test_a_hook_message_is_stored_shown_told_and_sent_as_a_users(tmp_path: Path) -> None:
+    told: list[tuple[str, str]] = []
+
     def setup(marvin: HookAPI) -> None:
+        for name in ("message.start", "message.end"):
+
+            @marvin.on(name)
+            async def hear(event: Any, ctx: Any) -> None:
+                told.append((event.type, event.message.role))
+
         @marvin.on("app.start")
         async def inject(event: Any, ctx: Any) -> None:
             marvin.send_message(
@@ -175,6 +186,7 @@ async def test_a_hook_message_is_stored_shown_and_sent_as_a_users(tmp_path: Path
         assert isinstance(first, HookMessage)
         assert (first.custom_type, first.display) == ("memory", False)
         assert "likes tea" in str(e.bodies[0]["messages"])
+    assert told[:2] == [("message.start", "hookMessage"), ("message.end", "hookMessage")]
 
 
 async def test_a_hook_calls_tools_and_models_through_the_same_gates(tmp_path: Path) -> None:
@@ -283,6 +295,59 @@ async def test_exec_kills_the_whole_group_and_tells(tmp_path: Path) -> None:
     assert "no-such-program-here" in str(seen[1])
 
 
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("face", ["async", "plain"])
+async def test_a_program_ends_with_the_handler_or_tool_that_waits_for_it(tmp_path: Path, face: str) -> None:
+    started: list[Path] = []
+
+    def command(name: str) -> tuple[str, list[str]]:
+        started.append(tmp_path / name)
+        return "sh", ["-c", f"echo $$ > {tmp_path / name}; exec sleep 60"]
+
+    def setup(marvin: HookAPI) -> None:
+        if face == "async":
+
+            @marvin.on("turn.end", timeout=0.3)
+            async def late(event: Any, ctx: Any) -> None:
+                await ctx.exec(*command("handler"))
+
+            @marvin.tool
+            async def waits(ctx: Any) -> str:
+                """Waits."""
+                return str(await ctx.exec(*command("tool")))
+        else:
+
+            @marvin.on("turn.end", timeout=0.3)
+            def late_plain(event: Any, ctx: Any) -> None:
+                ctx.exec(*command("handler"))
+
+            @marvin.tool(name="waits")
+            def waits_plain(ctx: Any) -> str:
+                """Waits."""
+                return str(ctx.exec(*command("tool")))
+
+    replies = [{"text": "no tool yet"}, {"toolCalls": [call("waits")]}, {"text": "ok"}]
+    async with ScriptedEngine(tmp_path, replies, hooks={"h": setup}) as e:
+        await e.prompt("a handler that is late")
+        e.engine.submit(Prompt("a tool that is aborted"))
+        while not (tmp_path / "tool").exists():
+            await asyncio.sleep(0.01)
+        e.engine.abort()
+        await e.engine.wait_until_idle()
+        for path in started[:2]:
+            while not path.read_text().strip():
+                await asyncio.sleep(0.01)
+            while alive(int(path.read_text())):
+                await asyncio.sleep(0.01)
+
+
 async def test_provider_keys_do_not_reach_what_exec_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("PLAIN", "kept")
@@ -336,8 +401,8 @@ async def test_a_command_gets_the_new_session_when_it_returns(tmp_path: Path) ->
             return {"cancel": True, "reason": "not now"} if answers else None
 
     async with ScriptedEngine(tmp_path, hooks={"c": setup, "guard": guard}) as e:
-        await e.engine.side.tools.run_command("fresh", "")
-        await e.engine.side.tools.run_command("fresh", "")
+        await run_command(e.engine, Call("fresh", ""))
+        await run_command(e.engine, Call("fresh", ""))
         assert answers == [(False, True), (True, False)]
         assert any("Switch cancelled by library:guard: not now" in event.text for event in e.of(out.Notice))
 
@@ -412,6 +477,40 @@ async def test_the_bus_between_hooks(tmp_path: Path) -> None:
     assert heard == [{"a": 1}]
 
 
+async def test_an_error_on_the_bus_is_of_who_listens_and_listeners_go_with_their_hook(tmp_path: Path) -> None:
+    path = tmp_path / "leaves.py"
+    path.write_text("""
+def setup(marvin):
+    async def later(data):
+        raise ValueError("later")
+    def at_once(data):
+        raise SystemExit(3)
+    marvin.events.on("news", later)
+    marvin.events.on("news", at_once)
+""")
+
+    def speaker(marvin: HookAPI) -> None:
+        marvin.events.on("news", heard.append)
+
+        @marvin.on("turn.start")
+        async def speak(event: Any, ctx: Any) -> None:
+            marvin.events.emit("news", len(heard))
+
+    heard: list[int] = []
+    async with ScriptedEngine(
+        tmp_path, [{"text": "x", "repeat": True}], hooks={"s": speaker}, hook_files=[str(path)]
+    ) as e:
+        await e.prompt("go")
+        while len(failures := e.of(out.HookFailed)) < 2:
+            await asyncio.sleep(0.01)
+        assert {failure.hook for failure in failures} == {"flag:leaves"}
+        await e.engine.hooks.reload([])
+        await e.prompt("go")
+        while len(heard) < 2:
+            await asyncio.sleep(0.01)
+        assert len(e.of(out.HookFailed)) == 2
+
+
 async def test_a_context_kept_beyond_its_handler_raises(tmp_path: Path) -> None:
     kept: list[Any] = []
 
@@ -437,3 +536,100 @@ async def test_append_entry_stores_and_raises_without_a_session(tmp_path: Path) 
         path = e.engine.session.path
     assert path
     assert '"customType":"state","data":{"n":0}' in Path(path).read_text()
+
+
+@pytest.mark.parametrize(("custom_type", "data"), [("x", object()), (None, 1), ("", 1), ("x", {"deep": object()})])
+async def test_an_entry_that_cannot_be_stored_raises_where_it_is_given(
+    tmp_path: Path, custom_type: Any, data: Any
+) -> None:
+    raised: list[str] = []
+
+    def setup(marvin: HookAPI) -> None:
+        @marvin.on("turn.start")
+        async def keep(event: Any, ctx: Any) -> None:
+            try:
+                marvin.append_entry(custom_type, data)
+            except HookError as error:
+                raised.append(error.message)
+
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks={"h": setup}) as e:
+        await e.prompt("go")
+    assert len(raised) == 1
+
+
+@pytest.mark.parametrize("message", [{}, {"custom_type": "note"}, "text", None])
+async def test_a_message_that_says_nothing_raises_where_it_is_given(tmp_path: Path, message: Any) -> None:
+    raised: list[str] = []
+
+    def setup(marvin: HookAPI) -> None:
+        @marvin.on("turn.start")
+        async def say(event: Any, ctx: Any) -> None:
+            try:
+                marvin.send_message(message)
+            except Exception as error:
+                raised.append(str(error))
+
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks={"h": setup}) as e:
+        await e.prompt("go")
+    assert len(raised) == 1
+
+
+async def test_marvin_exec_is_awaited_in_async_functions_and_waited_for_in_plain_ones(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def setup(marvin: HookAPI) -> None:
+        @marvin.on("turn.start")
+        async def awaited(event: Any, ctx: Any) -> None:
+            seen.append((await marvin.exec("echo", ["awaited"])).stdout)
+            try:
+                seen.append("true" if marvin.exec("echo") else "false")
+            except TypeError as error:
+                seen.append(str(error))
+
+        @marvin.on("turn.start")
+        def plain(event: Any, ctx: Any) -> None:
+            seen.append(marvin.exec("echo", ["plain"]).stdout)
+
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks={"h": setup}) as e:
+        await e.prompt("go")
+    assert seen == ["awaited\n", "marvin.exec(...) was not awaited: write `await marvin.exec(...)`", "plain\n"]
+
+
+async def test_two_hooks_that_answer_each_others_calls_with_calls_come_to_an_end(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def setup(marvin: HookAPI) -> None:
+        @marvin.on("tool.execute.before")
+        async def look(event: Any, ctx: Any) -> None:
+            calls.append(marvin.id)
+            await ctx.call_tool("ls", {"path": "."})
+
+    replies = [{"toolCalls": [call("ls", path=".")]}, {"text": "ok"}]
+    async with ScriptedEngine(tmp_path, replies, hooks={"a": setup, "b": setup}) as e:
+        await e.prompt("go")
+    assert 4 < len(calls) < 600
+
+
+@pytest.mark.parametrize("face", ["async", "plain"])
+async def test_a_completion_that_waits_holds_no_other_hook_up(tmp_path: Path, face: str) -> None:
+    heard = threading.Event()
+
+    def setup(marvin: HookAPI) -> None:
+        async def offers(beginning: str) -> list[str]:
+            return [f"{beginning}!", str(await asyncio.to_thread(heard.wait, 30))]
+
+        def offers_plain(beginning: str) -> list[str]:
+            return [f"{beginning}!", str(heard.wait(30))]
+
+        complete = offers if face == "async" else offers_plain
+        marvin.register_command("greet", handler=lambda args, ctx: None, complete=complete)
+
+        @marvin.on("turn.start")
+        async def hear(event: Any, ctx: Any) -> None:
+            heard.set()
+
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks={"h": setup}) as e:
+        offered = asyncio.ensure_future(e.engine.side.tools.complete("greet", "he"))
+        await e.prompt("go")
+        assert await offered == ["he!", "True"]
+        assert await e.engine.side.tools.complete("none", "x") == []

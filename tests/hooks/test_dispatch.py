@@ -11,7 +11,8 @@ import pytest_asyncio
 
 from marvin_agent.errors import HookError
 from marvin_agent.hooks import events as h
-from marvin_agent.hooks.dispatch import Dispatcher, Limits
+from marvin_agent.hooks.clock import Limits
+from marvin_agent.hooks.dispatch import Dispatcher
 from marvin_agent.hooks.loop import HookLoop
 from marvin_agent.hooks.outcome import Failure, Record
 from marvin_agent.hooks.payload import Event

@@ -69,6 +69,59 @@ def setup(marvin):
     assert not (marvin.work / "made").exists()
 
 
+BLOCKERS = {
+    "a setup": "time.sleep(60)",
+    "a timer": "marvin.every(0.01, lambda: time.sleep(60))",
+    "a drained event": """
+    @marvin.on("message.end")
+    async def block(event, ctx):
+        time.sleep(60)
+""",
+    "a tool": """
+    @marvin.tool
+    async def stall() -> str:
+        '''Stalls.'''
+        time.sleep(60)
+""",
+}
+OTHER = """
+import asyncio
+def setup(marvin):
+    @marvin.on("turn.start")
+    async def wait(event, ctx):
+        await asyncio.sleep(0.1)
+    @marvin.on("agent.end")
+    async def hear(event, ctx):
+        ctx.ui.notify("still here")
+"""
+
+
+@pytest.mark.parametrize("what", BLOCKERS)
+def test_whatever_of_a_hook_blocks_the_others_is_named_with_its_line_and_they_go_on(marvin: Marvin, what: str) -> None:
+    calls = {"toolCalls": [{"name": "stall", "arguments": {}}]} if what == "a tool" else bash("echo on")
+    marvin.script(calls, {"text": "Done."})
+    bad = hook(marvin, f"import time\ndef setup(marvin):\n    {BLOCKERS[what].strip()}\n")
+    done = marvin.run("-p", "--auto", "--hook", hook(marvin, OTHER, "other"), "--hook", bad, "go", timeout=20)
+    assert (done.code, done.stdout) == (0, "Done.\n"), done.stderr
+    blames = [line for line in done.stderr.splitlines() if "blocks the hook loop at bad.py:" in line]
+    assert len([line for line in blames if line.startswith("hook flag:bad failed")]) == 1, done.stderr
+    assert "flag:other: still here" in done.stderr
+
+
+def test_a_command_that_blocks_ends_with_an_error_that_names_its_line(marvin: Marvin) -> None:
+    marvin.script()
+    source = """
+import time
+def setup(marvin):
+    @marvin.command("stall")
+    async def stall(args, ctx):
+        time.sleep(60)
+"""
+    done = prompt(marvin, source, "/stall")
+    assert done.code == 1
+    assert "flag:bad blocks the hook loop at bad.py:6" in done.stderr
+
+
 def test_a_handler_that_swallows_its_cancellation_is_left_behind(marvin: Marvin) -> None:
     marvin.script({"text": "Done."})
     source = """
@@ -96,8 +149,11 @@ def setup(marvin):
     async def leave(event, ctx):
         asyncio.get_running_loop().call_later(0.01, sys.exit, 3)
         asyncio.ensure_future(exit_in_a_task())
-        threading.Thread(target=sys.exit, args=(4,)).start()
+        threading.Thread(target=exit_in_a_thread).start()
+        threading.Thread(target=lambda: {}["no such key"]).start()
         await asyncio.sleep(0.1)
+    def exit_in_a_thread():
+        sys.exit(4)
     async def exit_in_a_task():
         sys.exit(5)
     @marvin.on("agent.end")
@@ -107,7 +163,10 @@ def setup(marvin):
     done = prompt(marvin, source)
     assert (done.code, done.stdout) == (0, "Done.\n")
     assert "still here" in done.stderr
-    assert "SystemExit" in done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("hook flag:bad failed in background")]
+    for end in ("SystemExit: 3", "SystemExit: 4", "SystemExit: 5", "KeyError: 'no such key'"):
+        assert [line for line in told if line.endswith(end)], (end, done.stderr)
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("daemon", [True, False])

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_host_life import before, hook, host_of, problems, send, until
+from test_host_life import before, hook, host_of, is_there, problems, send, until
 
 from marvin_agent import hooks, messages
 from marvin_agent.agent import events as out
+from marvin_agent.agent.commands import Call, run_command
+from marvin_agent.agent.queue import Prompt
 from marvin_agent.errors import HookError
 from marvin_agent.frontends.nobody import Nobody
 from marvin_agent.hooks import events as h
@@ -212,15 +214,40 @@ def begin(event, ctx):
         assert properties["at"]["properties"]["x"] == {"type": "integer"}
         assert [entry.custom_type for entry in e.engine.session.entries if entry.type == "custom"] == ["note"]
         assert "psst" in str(e.bodies[1])
-        await e.engine.side.tools.run_command("greet", "you")
+        await run_command(e.engine, Call("greet", "you"))
         await until(lambda: len(e.bodies) == 3 and e.engine.is_idle)
         assert ("hello you library", "info", "flag:own") in e.notes
         assert "go on you" in str(e.bodies[2])
         with pytest.raises(HookError, match="RuntimeError: no"):
-            await e.engine.side.tools.run_command("greet", "fail")
+            await run_command(e.engine, Call("greet", "fail"))
         await e.engine.hooks.reload([])
         assert "shout" not in e.engine.setup.tools
         assert e.engine.side.commands == {}
+
+
+@pytest.mark.parametrize("wait", ["", "await "])
+async def test_what_exec_started_ends_with_the_handler_or_tool_that_waits_for_it(tmp_path: Path, wait: str) -> None:
+    body = f"""
+def started(name):
+    return "sh", ["-c", f"echo $$ > {tmp_path}/{{name}}; exec sleep 60"]
+@marvin.on("turn.end", timeout=0.3)
+{"async " if wait else ""}def late(event, ctx):
+    {wait}ctx.exec(*started("handler"))
+@marvin.tool
+{"async " if wait else ""}def waits(ctx) -> str:
+    "Waits."
+    return str({wait}ctx.exec(*started("tool")))
+"""
+    pids = [tmp_path / "handler", tmp_path / "tool"]
+    replies = [{"text": "no tool yet"}, {"toolCalls": [call("waits")]}, {"text": "ok"}]
+    async with ScriptedEngine(tmp_path, replies, hook_files=[hook(tmp_path, body)]) as e:
+        await e.prompt("a handler that is late")
+        e.engine.submit(Prompt("a tool that is aborted"))
+        await until(lambda: pids[1].exists() and pids[1].read_text().strip())
+        e.engine.abort()
+        await e.engine.wait_until_idle()
+        await until(lambda: not any(is_there(int(path.read_text())) for path in pids))
+        assert {failure.error for failure in e.of(out.HookFailed)} == {"no answer within 0.3 s"}
 
 
 async def test_tools_and_commands_survive_a_restart(tmp_path: Path) -> None:
@@ -328,7 +355,7 @@ async def inside(event, ctx):
 """
     replies = [{"toolCalls": [call("ls")]}, {"text": "ok"}, {"text": "summary"}]
     async with ScriptedEngine(tmp_path, replies, hook_files=[hook(tmp_path, body)]) as e:
-        await e.engine.side.tools.run_command("fresh", "")
+        await run_command(e.engine, Call("fresh", ""))
         assert "from before" in str(e.engine.session.messages())
         assert [x.custom_type for x in e.engine.session.entries if x.type == "custom"] == ["origin"]
         assert ("cancelled False", "info", "flag:own") in e.notes

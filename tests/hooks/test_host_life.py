@@ -359,13 +359,15 @@ async def begin(event, ctx):
     asyncio.get_running_loop().create_task(stray())
     asyncio.get_running_loop().call_later(0, sys.exit, 3)
     threading.Thread(target=lambda: time.sleep(1000)).start()
+    threading.Thread(target=lambda: {}["thread"]).start()
 marvin.background(stray())
 """
     async with ScriptedEngine(tmp_path, hook_files=[hook(tmp_path, body)]) as e:
         pid = host_of(e)._process.pid
         await send(e, h.TurnStart(turn_index=0))
-        await until(lambda: len(problems(e, "background")) == 3)
-        assert sorted(problems(e, "background")) == ["SystemExit: 3", "ValueError: task", "ValueError: task"]
+        await until(lambda: len(problems(e, "background")) == 4)
+        told = ["KeyError: 'thread'", "SystemExit: 3", "ValueError: task", "ValueError: task"]
+        assert sorted(problems(e, "background")) == told
         await send(e, h.TurnStart(turn_index=0))
         assert host_of(e)._process.pid == pid
         began = time.monotonic()

@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +206,21 @@ async def _task_names() -> int:
     return len([task for task in asyncio.all_tasks() if "tick" in repr(task.get_coro())])
 
 
-async def test_a_stale_marvin_raises(tmp_path: Path) -> None:
+async def _work() -> None: ...
+
+
+STALE: dict[str, Callable[[Any], Any]] = {
+    "send": lambda marvin: marvin.send("hello"),
+    "on": lambda marvin: marvin.on("turn.start", lambda event, ctx: None),
+    "background": lambda marvin: marvin.background(_work()),
+    "every": lambda marvin: marvin.every(1, lambda: None),
+    "events": lambda marvin: marvin.events.emit("channel", 1),
+    "tools": lambda marvin: marvin.active_tools,
+}
+
+
+@pytest.mark.parametrize("member", STALE)
+async def test_a_stale_marvin_raises(tmp_path: Path, member: str) -> None:
     kept: list[Any] = []
 
     def setup(marvin: Any) -> None:
@@ -217,7 +232,7 @@ async def test_a_stale_marvin_raises(tmp_path: Path) -> None:
     async with ScriptedEngine(tmp_path, hook_files=[str(module)]) as e:
         await e.engine.hooks.reload([])
         with pytest.raises(HookError, match="stale"):
-            kept[0].send("hello")
+            STALE[member](kept[0])
 
 
 async def test_after_a_lost_loop_the_others_are_loaded_again_and_the_culprit_is_off(tmp_path: Path) -> None:

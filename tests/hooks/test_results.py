@@ -9,6 +9,7 @@ import pytest
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.commands import Call, run_command
+from marvin_agent.agent.retry import RetryPolicy
 from marvin_agent.hooks.api import HookAPI
 from marvin_agent.hooks.payload import Event
 from marvin_agent.llm.values import Model
@@ -267,3 +268,31 @@ async def test_every_model_call_of_every_wire_passes_the_request_events_and_noth
         "chat.request",
     ]
     assert heard == [(name, purpose) for purpose in ("turn", "compaction") for name in names]
+
+
+async def test_all_events_of_a_call_that_a_hook_makes_have_its_origin_and_it_hears_none_of_them(
+    tmp_path: Path,
+) -> None:
+    heard: dict[str, set[tuple[str, str]]] = {"asks": set(), "listens": set()}
+    names = ("chat.params", "chat.request", "chat.response", "retry.start", "retry.end", "message.update")
+
+    def listener(name: str) -> Callable[[HookAPI], None]:
+        def setup(marvin: HookAPI) -> None:
+            @marvin.command(f"ask-{name}")
+            async def ask(args: str, ctx: Any) -> str:
+                return str((await ctx.session.complete("short", "what is it")).text)
+
+            for event in names:
+
+                @marvin.on(event)
+                async def hear(event: Any, ctx: Any) -> None:
+                    heard[name].add((event.type, event.origin))
+
+        return setup
+
+    replies = [{"fault": {"status": 503}}, {"text": "this"}]
+    hooks = {name: listener(name) for name in heard}
+    async with ScriptedEngine(tmp_path, replies, hooks=hooks, retry=RetryPolicy(base_delay=0.001)) as e:
+        assert await run_command(e.engine, Call("ask-asks", "")) == "this"
+    assert heard["listens"] == {(name, "hook:library:asks") for name in names if name != "message.update"}
+    assert heard["asks"] == set()

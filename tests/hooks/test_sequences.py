@@ -23,6 +23,7 @@ from marvin_agent.testing.engine import MODEL, ScriptedEngine
 from marvin_agent.tools.login import LoginEnvironment
 from marvin_agent.tools.registry import builtin_tools
 from program import Marvin
+from tui.pilot import driven
 
 TWO = Model(provider="test", id="two", api=MODEL.api, base_url=MODEL.base_url, reasoning=True)
 DRAINED = {row.name for row in ROWS if row.drained} | {"hook.error"}
@@ -204,7 +205,7 @@ SCENARIOS: dict[str, list[Step]] = {
         )
     ],
 }
-MODES = ["text", "json", "stream-json", "library"]
+MODES = ["text", "json", "stream-json", "library", "tui"]
 
 
 class Stage:
@@ -225,17 +226,33 @@ class Stage:
         said = step.said.format(other=other, provider=provider)
         if self.mode == "library":
             await self._in_this_process(step, said)
+        elif self.mode == "tui":
+            await self._in_the_app(step, said)
         else:
             await asyncio.to_thread(self._installed, step, said)
         return self.recorder.events()
 
-    def _installed(self, step: Step, said: str) -> None:
+    def _words(self, step: Step) -> list[str]:
+        """What the command line says, with everything that it needs there."""
         self.marvin.configure(retry={"baseDelayMs": 1, "maxDelayMs": 2}, model="demo/one")
         self.marvin.script(*step.replies, models=("one", "two"), reasoning=True)
-        shape = ["-p"] if self.mode == "text" else ["-p", "--output", self.mode]
-        flags = ["--auto"] * step.auto + ["-c"] * step.resumed
         hooks = [word for path in self.recorder.paths for word in ("--hook", path)]
-        done = self.marvin.run(*shape, *flags, *hooks, said)
+        return ["--auto"] * step.auto + ["-c"] * step.resumed + hooks
+
+    async def _in_the_app(self, step: Step, said: str) -> None:
+        wanted = [name for name in step.expected if name not in END]
+        async with driven(self.marvin, *self._words(step)) as app:
+            app.app.prompt.text = said
+            await app.press("enter")
+            if not step.auto:
+                await app.until(lambda: getattr(app.app.screen, "listens", False), "the question")
+                await app.press("n")
+            await app.until(lambda: self.recorder.count(DRAINED) >= len(wanted), f"{wanted}")
+        self.sessions = [str(path) for path in self.marvin.sessions]
+
+    def _installed(self, step: Step, said: str) -> None:
+        shape = ["-p"] if self.mode == "text" else ["-p", "--output", self.mode]
+        done = self.marvin.run(*shape, *self._words(step), said)
         assert "Traceback" not in done.stderr, done.stderr
         assert done.code == step.code, done
         self.sessions = [str(path) for path in self.marvin.sessions]
@@ -339,7 +356,7 @@ async def test_every_row_that_does_not_wait_is_fired_with_the_payload_of_the_tab
     events = [event for scenario in heard.values() for step in scenario[mode] for event in step]
     fired = {event["event"] for event in events}
     assert fired == {row.name for row in ROWS if row.waits_for is None} - BY_HAND
-    wanted = {"text": "print", "json": "json", "stream-json": "json", "library": "library"}[mode]
+    wanted = {"text": "print", "json": "json", "stream-json": "json", "library": "library", "tui": "tui"}[mode]
     for event in events:
         row = SPECS[event["event"]]
         assert event["fields"] == sorted(fields_of(row.event)), row.name

@@ -11,7 +11,7 @@ from test_dispatch import Room
 
 from marvin_agent.errors import HookError
 from marvin_agent.hooks import forms
-from marvin_agent.hooks.merge import read
+from marvin_agent.hooks.merge import read, write
 from marvin_agent.hooks.payload import fields_of
 from marvin_agent.hooks.spec import NAMES, ROWS, Field, Spec
 
@@ -155,6 +155,17 @@ async def test_all_values_are_kept_in_order(room: Room, row: Spec, field: Field)
         assert read(outcome.event, field.at) == [*value(field.kind), *value(field.kind, 1)]
     else:
         assert outcome.added[field.name] == [("library:a", value(field.kind)), ("library:b", value(field.kind, 1))]
+
+
+@pytest.mark.parametrize(("row", "field"), [pair for pair in by_rule("append") if pair.values[1].at])
+async def test_what_one_handler_added_no_other_takes_away(room: Room, row: Spec, field: Field) -> None:
+    async def replace(event: Any, ctx: Any) -> None:
+        write(event, field.at or "", value(field.kind, 1))
+
+    room.on(row.name, returning({field.name: value(field.kind)}))
+    room.on(row.name, replace, "library:b")
+    outcome = await room.send(event(row))
+    assert read(outcome.event, field.at or "") == [*value(field.kind), *value(field.kind, 1)]
 
 
 @pytest.mark.parametrize("row", ALL)

@@ -42,7 +42,7 @@ async def run_command(engine: "Engine", call: Call) -> str:
         command = engine.side.commands[call.name]
         hook = next(hook for hook in engine.hooks.registry.hooks if hook.id == command.hook)
         answer = await run_hook_command(
-            engine.hooks.loop, engine.side, hook, f"/{call.name}", command.handler, call.arguments
+            engine.hooks.dispatcher, engine.side, hook, f"/{call.name}", command.handler, call.arguments
         )
         return answer if isinstance(answer, str) else ""
     if call.arguments and not builtin.arguments:
@@ -51,6 +51,7 @@ async def run_command(engine: "Engine", call: Call) -> str:
 
 
 async def _compact(engine: "Engine", instructions: str) -> str:
+    await engine.wait_until_idle()
     done = await engine.compact(instructions or None)
     by = " by a hook" if done.from_hook else ""
     return f"The conversation is compacted{by} to a summary of {len(done.summary):,} characters."

@@ -57,6 +57,8 @@ class Plan(NamedTuple):
     messages: tuple[Message, ...]
     first_kept_entry_id: str | None
     previous: CompactionEntry | None
+    size: int = 0
+    """How many entries the context had: what comes meanwhile stays."""
 
 
 class Compactor:
@@ -153,7 +155,8 @@ class Compactor:
         *,
         from_hook: bool,
     ) -> Compacted:
-        first = own.get("first_kept_entry_id") or plan.first_kept_entry_id
+        later = session.context()[plan.size :]
+        first = own.get("first_kept_entry_id") or plan.first_kept_entry_id or (later[0].id if later else None)
         extra: dict[str, Any] = {}
         if (details := own.get("details")) is not None:
             extra["details"] = details
@@ -192,7 +195,7 @@ def plan_for(session: Session, keep_tokens: int) -> Plan:
         return Plan((), None, previous)
     first = entries[cut].id if cut < len(entries) else None
     count = len(summed)
-    return Plan(session.messages()[:count], first, previous)
+    return Plan(session.messages()[:count], first, previous, len(entries))
 
 
 def _may_begin(entry: Entry) -> bool:

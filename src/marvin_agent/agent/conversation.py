@@ -1,5 +1,6 @@
 """The session that is open, and its changes: each asks the hooks first and tells them afterwards."""
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -9,7 +10,7 @@ from marvin_agent.agent.compaction import Compacted, Compactor, estimate
 from marvin_agent.agent.outlet import Outlet
 from marvin_agent.agent.points import Points
 from marvin_agent.agent.setup import Setup
-from marvin_agent.errors import MarvinError, Refused, SessionError
+from marvin_agent.errors import Aborted, MarvinError, Refused, SessionError
 from marvin_agent.hooks import events as h
 from marvin_agent.llm.values import Model, ThinkingLevel
 from marvin_agent.messages import AssistantMessage, HookMessage, Message, Usage
@@ -46,10 +47,12 @@ class Conversation:
         self.session.append_message(message, changed_by=by)
 
     def store_and_show(self, message: HookMessage, by: tuple[str, ...]) -> None:
-        """Keep a message that came from outside a run, and tell the frontends."""
+        """Keep a message that came from outside a run, and tell frontends and hooks."""
         self.store(message, by)
         self._outlet.emit(out.MessageStarted(message=message))
+        self._points.tell(h.MessageStart, message=message)
         self._outlet.emit(out.MessageEnded(message=message, changed_by=by))
+        self._points.tell(h.MessageEnd, message=message)
 
     async def begin(self) -> None:
         """The program starts: tell the hooks which session this is."""
@@ -74,6 +77,9 @@ class Conversation:
                 keep_tokens=self._setup.keep_recent_tokens if reason != "manual" else 0,
                 tokens_before=self.context_tokens(),
             )
+        except asyncio.CancelledError:
+            self._outlet.emit(out.CompactionEnded(summary=None, error=Aborted().show()))
+            raise
         except MarvinError as error:
             self._outlet.emit(out.CompactionEnded(summary=None, error=error.show()))
             raise

@@ -1,7 +1,8 @@
 """The engine: takes prompts, runs them one after the other, and tells its frontends everything through one channel."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
+from typing import Any
 
 import msgspec
 
@@ -19,11 +20,12 @@ from marvin_agent.agent.prompt import system_prompt
 from marvin_agent.agent.queue import Delivery, Inbox, Prompt
 from marvin_agent.agent.request import Caller
 from marvin_agent.agent.setup import Setup
+from marvin_agent.agent.stopper import Stopper
 from marvin_agent.agent.usage import add
 from marvin_agent.agent.watcher import HookNews
-from marvin_agent.errors import HookError, Refused, SessionError
+from marvin_agent.errors import Aborted, HookError, Refused, SessionError
 from marvin_agent.hooks import events as h
-from marvin_agent.hooks.dispatch import Limits as HookLimits
+from marvin_agent.hooks.clock import Limits as HookLimits
 from marvin_agent.hooks.hosts.settings import HostSettings
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.system import Choice, HookSystem
@@ -81,6 +83,8 @@ class Engine:
         self.last: Summary | None = None
         """What came of the latest run."""
         self._run: Run | None = None
+        self._between = Stopper()
+        """Interrupts what is not part of a run: the events around it, a compaction."""
         self._work: asyncio.Task[None] | None = None
         self._prompts: list[Prompt] = []
         self._idle = asyncio.Event()
@@ -176,6 +180,7 @@ class Engine:
         """Interrupt what runs; gives back what waited in the queue."""
         if self._run:
             self._run.stopper.abort()
+        self._between.abort()
         waiting = self.inbox.empty()
         for prompt in waiting:
             if prompt.message:
@@ -224,14 +229,21 @@ class Engine:
                         ran = True
                         await self._run_one(prompt)
                         await self.errands.do_scheduled()
-                await self._drain()
+                await self._unless_aborted(self._drain())
                 if ran:
                     # When a handler sends something, it was not the end. What is refused is no reason to say it again.
-                    await self.points.fire(h.AgentSettled)
+                    await self._unless_aborted(self.points.fire(h.AgentSettled))
+                await self.errands.do_scheduled()
         finally:
             self._run = None
             self._idle.set()
             self.outlet.emit(out.AgentSettled())
+
+    async def _unless_aborted(self, coroutine: Coroutine[Any, Any, object]) -> None:
+        try:
+            await self._between.last(coroutine)
+        except Aborted:
+            return
 
     def _allowed(self, prompt: Prompt) -> bool:
         """Whether this prompt may start a run: a person's always, a hook's until it has been too often."""
@@ -317,8 +329,8 @@ class Engine:
             self._model_changed()
 
     async def compact(self, instructions: str | None = None, reason: h.CompactReason = "manual") -> Compacted:
-        """Sum the conversation up. Raises Refused or ProviderError; the session is then as it was."""
-        return await self.conversation.compact(self.model, self.thinking, instructions, reason)
+        """Sum the conversation up. Raises Refused, Aborted or ProviderError; the session is then as it was."""
+        return await self._between.last(self.conversation.compact(self.model, self.thinking, instructions, reason))
 
     async def reload(self) -> None:
         """Let the hooks go and load those that are there now. Raises SessionError while a run is under way."""

@@ -2,19 +2,10 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from marvin_agent.agent.answers import Executed
 from marvin_agent.agent.setup import Setup
 from marvin_agent.processes import execute
-
-
-class Executed(NamedTuple):
-    """What `exec` gives."""
-
-    stdout: str
-    stderr: str
-    code: int
-    killed: bool
 
 
 async def run_for_hook(

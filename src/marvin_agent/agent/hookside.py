@@ -1,16 +1,19 @@
 """The engine as hooks see it: called from the hook loop and from hooks' threads, acting on the engine's own loop."""
 
 import asyncio
+import re
 import uuid
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from marvin_agent.agent import events as out
+from marvin_agent.agent.answers import Completion, Executed, ToolAnswer
 from marvin_agent.agent.attachments import parts_of
-from marvin_agent.agent.hookexec import Executed, run_for_hook
+from marvin_agent.agent.hookexec import run_for_hook
 from marvin_agent.agent.hooktools import Command, HookTools
 from marvin_agent.agent.loop import hook_message
-from marvin_agent.agent.newsession import written_by
+from marvin_agent.agent.newsession import custom_entry, written_by
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.request import Ask
 from marvin_agent.agent.usage import tokens
@@ -20,7 +23,7 @@ from marvin_agent.hooks.engine import Interface, ToolFacts
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.registry import Hook
 from marvin_agent.llm.values import THINKING_LEVELS, Model
-from marvin_agent.messages import HookMessage, Usage, UserPart, text_of, user
+from marvin_agent.messages import HookMessage, user
 from marvin_agent.session.read import SessionReader
 from marvin_agent.tools.files import resolve
 
@@ -28,27 +31,10 @@ if TYPE_CHECKING:
     from marvin_agent.agent.engine import Engine
 
 T = TypeVar("T")
-
-
-class ToolAnswer(NamedTuple):
-    """What `call_tool` gives."""
-
-    content: tuple[UserPart, ...]
-    details: Any
-    is_error: bool
-    status: str
-
-    @property
-    def text(self) -> str:
-        return text_of(self.content)
-
-
-class Completion(NamedTuple):
-    """What `complete` gives."""
-
-    text: str
-    stop_reason: str
-    usage: Usage | None
+_FLAG = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
+NESTED_CALLS = 8
+"""How deep hooks may call tools from within calls of one another."""
+_depth: ContextVar[int] = ContextVar("marvin_nested_calls", default=0)
 
 
 class Flag(NamedTuple):
@@ -64,7 +50,7 @@ class HookSide:
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
-        self.tools = HookTools(engine.setup.tools, self, lambda: engine.hooks.loop, self._hook)
+        self.tools = HookTools(engine.setup.tools, self, lambda: engine.hooks.dispatcher, self._hook)
         self.renderers: dict[str, tuple[Any, str]] = {}
         """Renderers of hook messages by type, with the hook that brought each."""
         self.shortcuts: dict[str, tuple[Any, str]] = {}
@@ -179,7 +165,9 @@ class HookSide:
     def submit_message(self, message: Mapping[str, Any], trigger_turn: bool, deliver_as: str | None, hook: str) -> None:
         if deliver_as not in (None, "steer", "follow_up"):
             raise HookError(f"deliver_as is 'steer' or 'follow_up', not {deliver_as!r}")
-        made = hook_message(dict(message))
+        if not isinstance(message, Mapping):
+            raise HookError(f"a message is {{custom_type, content, display, details}}, not {type(message).__name__}")
+        made = hook_message(message)
         self.post(self._take_message, made, trigger_turn, deliver_as, hook)
 
     def _take_message(self, message: HookMessage, trigger_turn: bool, deliver_as: str | None, hook: str) -> None:
@@ -193,7 +181,10 @@ class HookSide:
     def append_entry(self, custom_type: str, data: Any) -> None:
         if self._engine.session.path is None:
             raise SessionError("append_entry: this run keeps no session (--no-session), so nothing can be stored")
-        self.post(self._engine.session.append_custom, custom_type, data)
+        self.post(self._append_entry, *custom_entry(custom_type, data))
+
+    def _append_entry(self, custom_type: str, data: Any) -> None:
+        self._engine.session.append_custom(custom_type, data)
 
     def set_model(self, ref: Any, hook: str) -> None:
         model = ref if isinstance(ref, Model) else self._engine.setup.models.find(_ref_text(ref))
@@ -213,6 +204,7 @@ class HookSide:
     def forget(self, hook: str) -> None:
         self.tools.forget(hook)
         self.interface.forget(hook)
+        self._engine.setup.models.brought.forget(hook)
         self._flags = {name: flag for name, flag in self._flags.items() if flag.hook != hook}
         self.renderers = {kind: pair for kind, pair in self.renderers.items() if pair[1] != hook}
         self.shortcuts = {key: pair for key, pair in self.shortcuts.items() if pair[1] != hook}
@@ -221,9 +213,13 @@ class HookSide:
         self.tools.add_tool(tool, replaces, hook)
 
     def register_command(self, name: str, description: str, handler: Any, complete: Any, hook: str) -> None:
+        if not callable(handler) or not (complete is None or callable(complete)):
+            raise HookError(f"the handler and the completion of /{name} are functions")
         self.tools.add_command(Command(name, description, handler, complete, hook))
 
     def register_flag(self, name: str, kind: type, default: Any, hook: str) -> None:
+        if not _FLAG.fullmatch(str(name)):
+            raise HookError(f"{name!r} is no name for a flag: letters, digits and -")
         if kind not in (bool, str, int, float):
             raise HookError(f"a flag is of type bool, str, int or float, not {kind!r}")
         if other := self._flags.get(name):
@@ -231,7 +227,7 @@ class HookSide:
         self._flags[name] = Flag(kind, default if default is not None or kind is not bool else False, hook)
 
     def register_provider(self, name: str, settings: Mapping[str, Any], hook: str) -> None:
-        self._engine.setup.models.register(name, settings)
+        self._engine.setup.models.brought.register(name, settings, hook)
 
     def register_renderer(self, custom_type: str, renderer: Any, hook: str) -> None:
         if not callable(renderer):
@@ -241,6 +237,8 @@ class HookSide:
         self.renderers[custom_type] = (renderer, hook)
 
     def register_shortcut(self, key: str, handler: Any, hook: str) -> None:
+        if not str(key).strip():
+            raise HookError(f"a key is a text such as 'ctrl+k', not {key!r}")
         if not callable(handler):
             raise HookError(f"the handler of {key!r} is not a function")
         if other := self.shortcuts.get(key):
@@ -263,8 +261,14 @@ class HookSide:
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any], hook: str) -> ToolAnswer:
         call_id = f"hook_{uuid.uuid4().hex[:12]}"
-        invoker = self._engine.invoker
-        result = await self.on_engine(lambda: invoker.single(name, dict(arguments), call_id, f"hook:{hook}"))
+        invoker, depth = self._engine.invoker, _depth.get()
+        if depth >= NESTED_CALLS:
+            raise HookError(f"call_tool: hooks answer one another's calls with calls, {depth} deep, and would for ever")
+        outer = _depth.set(depth + 1)
+        try:
+            result = await self.on_engine(lambda: invoker.single(name, dict(arguments), call_id, f"hook:{hook}"))
+        finally:
+            _depth.reset(outer)
         return ToolAnswer(result.content, result.details, result.status != "ok", result.status or "error")
 
     async def complete(self, system_prompt: str, text: str, hook: str) -> Completion:
@@ -301,9 +305,8 @@ class HookSide:
         return await self.on_engine(lambda: self._change_when_idle(action, hook, arguments))
 
     async def _change_when_idle(self, action: str, hook: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if action != "summarize":
-            # A command may come while a run is under way: it is not torn away from its session.
-            await self._engine.wait_until_idle()
+        # A command may come while a run is under way: it is not torn away from its session.
+        await self._engine.wait_until_idle()
         return await self.change(action, hook, arguments)
 
     async def change(self, action: str, hook: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -1,17 +1,18 @@
 """Tools and commands that hooks bring: they run on the hook loop, with the hook's `ctx`, under the agent's gates."""
 
 import importlib
-import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from marvin_agent.errors import HookError, ToolError
-from marvin_agent.hooks.account import Exited, contained, describe
-from marvin_agent.hooks.context import Context, ToolCallContext
+from marvin_agent.hooks.account import describe
+from marvin_agent.hooks.calling import Use, call
+from marvin_agent.hooks.context import ToolCallContext
+from marvin_agent.hooks.dispatch import Dispatcher
 from marvin_agent.hooks.engine import Engine
-from marvin_agent.hooks.faces import Blocking
-from marvin_agent.hooks.loop import HookLoop
-from marvin_agent.hooks.registry import Hook, runs_async
+from marvin_agent.hooks.exits import Exited
+from marvin_agent.hooks.registry import Hook
 from marvin_agent.tools.registry import Registry
 from marvin_agent.tools.schema import tool_from_function
 from marvin_agent.tools.tool import Tool, ToolContext, ToolResult
@@ -51,6 +52,9 @@ RESERVED = frozenset(
 """Names of built-in commands: a hook cannot take them, whether or not this frontend has them."""
 
 
+_TOOL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
 class Command(NamedTuple):
     """A slash command of a hook."""
 
@@ -65,11 +69,15 @@ class HookTools:
     """What hooks added to the tools and commands of one engine, and how it is called."""
 
     def __init__(
-        self, tools: Registry, engine: Engine, loop: Callable[[], HookLoop], find: Callable[[str], Hook | None]
+        self,
+        tools: Registry,
+        engine: Engine,
+        dispatcher: Callable[[], Dispatcher],
+        find: Callable[[str], Hook | None],
     ) -> None:
         self._tools = tools
         self._engine = engine
-        self._loop = loop
+        self._dispatcher = dispatcher
         self._find = find
         self._replaced: dict[str, tuple[Tool, str]] = {}
         self.commands: dict[str, Command] = {}
@@ -77,6 +85,8 @@ class HookTools:
     def add_tool(self, tool: Mapping[str, Any], replaces: str | None, hook: str) -> None:
         """Add a tool given as a typed function, or as name, description, schema and execute."""
         made = self._from_function(tool, hook) if "function" in tool else self._from_schema(tool, hook)
+        if not _TOOL.fullmatch(made.name):
+            raise HookError(f"{made.name!r} is no name of a tool that models take: 64 letters, digits, _ and - at most")
         owner = self._tools.owner(made.name) or "builtin"
         if old := self._tools.add(made, owner=hook, replaces=replaces):
             self._replaced[made.name] = (old, owner)
@@ -85,10 +95,8 @@ class HookTools:
         async def run(function: Callable[..., Any], values: dict[str, Any], name: str) -> Any:
             context = values.pop("ctx", None)
             if context is None:
-                return await self._call(hook, lambda face: function(**values), runs_async(function), None, name)
-            return await self._call(
-                hook, lambda face: function(ctx=face, **values), runs_async(function), context, name
-            )
+                return await self._call(hook, function, lambda ctx: function(**values), None, name)
+            return await self._call(hook, function, lambda ctx: function(ctx=ctx, **values), context, name)
 
         return tool_from_function(tool["function"], name=tool.get("name"), acts=tool.get("acts", True), run=run)
 
@@ -102,36 +110,25 @@ class HookTools:
         # Only tools that bring their own schema need its library.
         room = importlib.import_module("marvin_agent.tools.json_schema")
 
-        async def call(arguments: dict[str, Any], context: ToolContext) -> Any:
-            return await self._call(hook, lambda face: execute(arguments, face), runs_async(execute), context, name)
+        async def run(arguments: dict[str, Any], context: ToolContext) -> Any:
+            return await self._call(hook, execute, lambda ctx: execute(arguments, ctx), context, name)
 
         made: Tool = room.tool_from_schema(
-            name, str(tool["description"]), dict(schema), call, acts=bool(tool.get("acts", True))
+            name, str(tool["description"]), dict(schema), run, acts=bool(tool.get("acts", True))
         )
         return made
 
     async def _call(
-        self,
-        hook: str,
-        function: Callable[[Any], Any],
-        is_async: bool,
-        context: ToolContext | None,
-        name: str,
+        self, hook: str, function: Callable[..., Any], use: Use, context: ToolContext | None, name: str
     ) -> Any:
         """Call a tool's function on the hook loop, whatever it raises being the tool's failure."""
-        loop = self._loop()
+        dispatcher, owner = self._dispatcher(), self._find(hook)
+        loop = dispatcher.loop
         inner = ToolCallContext(self._engine, hook, context, self._old(name, context))
-
-        async def run() -> Any:
-            if is_async:
-                return await contained(function(inner))
-            face = Blocking(inner, loop.loop)
-            value = await contained(loop.in_thread(lambda: function(face), lambda thread: None))
-            return await contained(value) if inspect.isawaitable(value) else value
-
-        owner = self._find(hook)
         try:
-            return _result(await loop.call(lambda: loop.owned(run(), owner)))
+            return _result(
+                await dispatcher.attended(lambda: loop.owned(call(function, use, inner, loop), owner), f"tool {name}")
+            )
         except (ToolError, HookError):
             raise
         except (Exception, Exited) as error:
@@ -142,10 +139,10 @@ class HookTools:
             return None
         old = self._replaced[name][0]
 
-        async def call(arguments: dict[str, Any]) -> ToolResult:
+        async def replaced(arguments: dict[str, Any]) -> ToolResult:
             return await old.execute(old.check(arguments), context)
 
-        return call
+        return replaced
 
     def add_command(self, command: Command) -> None:
         """Add a slash command; HookError when the name is taken or reserved."""
@@ -157,24 +154,17 @@ class HookTools:
             raise HookError(f"{command.name!r} is no name for a command: letters, digits, - and _")
         self.commands[command.name] = command
 
-    async def run_command(self, name: str, arguments: str) -> Any:
-        """Run a hook's command with the text behind its name. Raises HookError when it fails."""
-        command = self.commands[name]
-        loop = self._loop()
-        context = Context(self._engine, None, command.hook)
-
-        async def run() -> Any:
-            if runs_async(command.handler):
-                return await contained(command.handler(arguments, context))
-            face = Blocking(context, loop.loop)
-            return await contained(loop.in_thread(lambda: command.handler(arguments, face), lambda thread: None))
-
-        try:
-            return await loop.call(lambda: loop.owned(run(), self._find(command.hook)))
-        except HookError:
-            raise
-        except Exception as error:
-            raise HookError(f"the command /{name} of {command.hook} failed: {describe(error)}") from error
+    async def complete(self, name: str, beginning: str) -> list[str]:
+        """What a hook's command offers behind its name. Raises what its function raises."""
+        command = self.commands.get(name)
+        if command is None or (offer := command.complete) is None:
+            return []
+        dispatcher, owner = self._dispatcher(), self._find(command.hook)
+        loop = dispatcher.loop
+        given = await dispatcher.attended(
+            lambda: loop.owned(call(offer, lambda ctx: offer(beginning), None, loop), owner), f"/{name}"
+        )
+        return [str(text) for text in given] if isinstance(given, list | tuple) else []
 
     def forget(self, hook: str) -> None:
         """Take back what a hook added; what it replaced comes back."""

@@ -49,6 +49,8 @@ class Result:
         self.input_changed = False
         self.private = False
         """A closed after handler must see the whole before anybody sees a part."""
+        self.told = False
+        """The after hooks were asked, if not to the end."""
 
     def fail(self, status: ToolStatus, text: str, details: Any = None) -> None:
         self.status = status
@@ -184,6 +186,7 @@ class Invoker:
     async def after(self, result: Result) -> None:
         """Let the after hooks see, change or withhold the result."""
         assert result.status
+        result.told = True
         outcome = await self._points.fire(
             h.ToolExecuteAfter,
             origin=result.origin,
@@ -314,10 +317,11 @@ class Batch:
                 last_on_path[path] = task
         for result, task in zip(self.results, self._tasks, strict=True):
             await asyncio.wait({task})
-            await self._finish(result)
+            await self._invoker.after(result)
+            self._keep(result)
 
     async def abort(self) -> None:
-        """Kill what runs and give every call that has no result yet one that says so."""
+        """Kill what runs and give every call that has no result yet one that says so. When cancelled: `leave`."""
         for task in self._tasks:
             task.cancel()
         if self._tasks:
@@ -325,15 +329,25 @@ class Batch:
         for result in self.results[self._done :]:
             if result.status is None:
                 result.fail("aborted", "Interrupted before it ran.")
-            await self._finish(result)
+            if not result.told:
+                await self._invoker.after(result)
+            elif result.private:
+                result.fail("aborted", "Interrupted before a hook had seen the result, so it is withheld.")
+            self._keep(result)
+
+    def leave(self) -> None:
+        """Give every call a result at once, asking no hook."""
+        for result in self.results[self._done :]:
+            if result.status is None or result.private:
+                result.fail("aborted", "Interrupted.")
+            self._keep(result)
 
     async def _one(self, result: Result, before: "asyncio.Task[None] | None") -> None:
         if before:
             await asyncio.wait({before})
         await self._invoker.run(result)
 
-    async def _finish(self, result: Result) -> None:
-        await self._invoker.after(result)
+    def _keep(self, result: Result) -> None:
         self._store(result)
         self._done += 1
         self._invoker.ended(result)

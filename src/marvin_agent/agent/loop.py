@@ -205,7 +205,7 @@ class Run:
         if notice := notice_of(message):
             self._outlet.emit(out.Notice(level="warning", text=notice))
         results = await self._tools(message)
-        await self._points.fire(
+        await self._told(
             h.TurnEnd,
             turn_index=index,
             message=message,
@@ -253,7 +253,10 @@ class Run:
         try:
             await self.stopper.step(batch.run())
         except Aborted:
-            await batch.abort()
+            try:
+                await self.stopper.last(batch.abort())
+            except Aborted:
+                batch.leave()
         return tuple(kept)
 
     async def _take_up(self, prompts: tuple[Prompt, ...]) -> bool:
@@ -325,7 +328,7 @@ class Run:
         summary, error = self.summary, self.summary.error
         limit = self._setting(None).model.context_window
         text = error.show() if error and not isinstance(error, Aborted) else None
-        await self._points.fire(
+        await self._told(
             h.AgentEnd,
             messages=list(summary.messages),
             total_tokens=tokens(summary.usage),
@@ -359,6 +362,13 @@ class Run:
             self._points.tell(h.MessageStart, message=message)
         self._outlet.emit(out.MessageEnded(message=message, changed_by=by or UNSET))
         self._points.tell(h.MessageEnd, message=message)
+
+    async def _told(self, event: type[Any], **payload: Any) -> None:
+        """Tell the hooks of an end, also after an abort; another one ends the wait for them."""
+        try:
+            await self.stopper.last(self._fire(event, **payload))
+        except Aborted:
+            return
 
     async def _fire(self, event: type[Any], **payload: Any) -> Outcome | None:
         return await self._points.fire(event, **payload)

@@ -1,20 +1,33 @@
 """A session that a hook fills before it begins: what its `setup(session)` writes, kept until all of it is there."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import Raw
+
 from marvin_agent.errors import HookError, SessionError
-from marvin_agent.hooks.account import contained, describe
+from marvin_agent.hooks.account import describe
+from marvin_agent.hooks.calling import call
 from marvin_agent.hooks.forms import accept
-from marvin_agent.hooks.registry import Hook, runs_async
-from marvin_agent.messages import raw
+from marvin_agent.hooks.registry import Hook
+from marvin_agent.messages import clean, raw
 from marvin_agent.session.store import Session
 
 if TYPE_CHECKING:
     from marvin_agent.agent.engine import Engine
 
 Write: TypeAlias = Callable[[Session], object]
+
+
+def custom_entry(custom_type: Any, data: Any) -> tuple[str, Raw]:
+    """The entry that a hook wants to store, as JSON. Raises HookError where it is given."""
+    if not isinstance(custom_type, str) or not custom_type:
+        raise HookError(f"append_entry: custom_type is a text, not {custom_type!r}")
+    try:
+        return clean(custom_type), raw(data)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise HookError(f"append_entry: the data is not JSON: {error}") from None
 
 
 class NewSession:
@@ -33,8 +46,8 @@ class NewSession:
         """Store data, not for the model. Raises with --no-session."""
         if not self._kept:
             raise SessionError("append_entry: this run keeps no session (--no-session), so nothing can be stored")
-        made = raw(data)
-        self._notes.append(lambda session: session.append_custom(str(custom_type), made))
+        kind, made = custom_entry(custom_type, data)
+        self._notes.append(lambda session: session.append_custom(kind, made))
 
     def write(self, session: Session) -> None:
         """Put everything into the session."""
@@ -45,16 +58,14 @@ class NewSession:
 async def written_by(setup: Callable[[Any], Any], hook: Hook | None, engine: "Engine") -> Write:
     """Run a hook's `setup(session)` as hooks run, and give what writes the outcome. Raises HookError when it fails."""
     session = NewSession(kept=engine.session.path is not None)
-    loop = engine.hooks.loop
+    dispatcher = engine.hooks.dispatcher
+    loop = dispatcher.loop
 
-    async def run() -> None:
-        if runs_async(setup):
-            await contained(setup(session))
-        else:
-            await contained(loop.in_thread(lambda: setup(session), lambda thread: None))
+    def work() -> Coroutine[Any, Any, Any]:
+        return loop.owned(call(setup, lambda ctx: setup(session), None, loop), hook)
 
     try:
-        await asyncio.wait_for(loop.call(lambda: loop.owned(run(), hook)), engine.setup.hook_timeout or None)
+        await asyncio.wait_for(dispatcher.attended(work, "a new session's setup"), engine.setup.hook_timeout or None)
     except Exception as error:
         name = hook.id if hook else "a hook"
         raise HookError(f"there is no new session: the setup that {name} gave failed: {describe(error)}") from error

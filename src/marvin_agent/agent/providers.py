@@ -5,11 +5,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
-
+from marvin_agent.agent.brought import Brought
 from marvin_agent.agent.default_model import LOCAL, default_model, default_of
-from marvin_agent.errors import HookError, ModelNotFoundError, NoModelError
-from marvin_agent.hooks.payload import camel
+from marvin_agent.errors import ModelNotFoundError, NoModelError
 from marvin_agent.llm.auth.keys import find_credentials, key_source
 from marvin_agent.llm.auth.store import AuthFile
 from marvin_agent.llm.catalog import Catalog
@@ -46,7 +44,7 @@ class Providers:
         self._auth = AuthFile(places.auth_file, notify)
         self._loaded: tuple[CustomProviders, Catalog] | None = None
         self._transports: dict[str, Transport] = {}
-        self._brought: dict[str, tuple[Model, dict[str, Any]]] = {}
+        self.brought = Brought()
 
     @property
     def custom(self) -> CustomProviders:
@@ -64,17 +62,12 @@ class Providers:
             self._loaded = (custom, catalog)
         return self._loaded
 
-    def register(self, name: str, settings: Mapping[str, Any]) -> None:
-        """Add a provider that a hook brings."""
-        for model in provider_models(name, settings):
-            self._brought[model.ref] = (model, dict(settings))
-
     def find(self, text: str, provider: str | None = None) -> Model:
         if text == "local":
             return LOCAL
         named = f"{provider}/{text}" if provider else text
-        if named in self._brought:
-            return self._brought[named][0]
+        if model := self.brought.get(named):
+            return model
         try:
             return self.catalog.find(text, provider, prefer=self.with_keys())
         except ModelNotFoundError:
@@ -84,16 +77,14 @@ class Providers:
 
     def known(self, provider: str, identifier: str) -> Model | None:
         """The model of exactly this name, when there is one."""
-        if brought := self._brought.get(f"{provider}/{identifier}"):
-            return brought[0]
-        return self.catalog.get(provider, identifier)
+        return self.brought.get(f"{provider}/{identifier}") or self.catalog.get(provider, identifier)
 
     def offers(self, provider: str) -> bool:
         """Whether there is a provider of this name."""
         return bool(self._of_hooks(provider)) or self.catalog.provider_name(provider) is not None
 
     def _of_hooks(self, provider: str | None = None) -> list[Model]:
-        return [model for model, _ in self._brought.values() if provider in (None, model.provider)]
+        return [model for model in self.brought.models if provider in (None, model.provider)]
 
     def with_keys(self) -> tuple[str, ...]:
         """Providers whose key is at hand: the user's own first."""
@@ -119,15 +110,9 @@ class Providers:
     async def credentials(self, model: Model, given: Credentials) -> Credentials:
         if model.api == "local" or self._offline:
             return given
-        if model.ref in self._brought:
-            return self._of_hook(self._brought[model.ref][1], given)
+        if self.brought.get(model.ref):
+            return self.brought.credentials(model, self._env, given)
         return await find_credentials(model, self._env, self._auth, self.custom, given)
-
-    def _of_hook(self, settings: dict[str, Any], given: Credentials) -> Credentials:
-        key = settings.get("api_key") or settings.get("apiKey")
-        headers = {**(settings.get("headers") or {}), **given.headers}
-        stored = self._env.get(key, key) if isinstance(key, str) else None
-        return Credentials(api_key=given.api_key or stored, headers=headers, base_url=given.base_url)
 
     def transport(self, model: Model) -> Transport:
         name = "local" if model.api == "local" else str(model.compat.get("script", "http"))
@@ -151,24 +136,6 @@ class Providers:
     async def close(self) -> None:
         for transport in self._transports.values():
             await transport.close()
-
-
-def provider_models(name: str, settings: Mapping[str, Any]) -> list[Model]:
-    """The models of a provider that a hook describes, keys in either case. Raises HookError."""
-    plain = {camel(key): value for key, value in settings.items()}
-    unknown = plain.keys() - {"baseUrl", "api", "apiKey", "headers", "models"}
-    if unknown or not plain.get("baseUrl") or not plain.get("models"):
-        wrong = f"unknown {', '.join(sorted(unknown))}" if unknown else "base_url and models are needed"
-        raise HookError(f"register_provider({name!r}): {wrong}; known are base_url, api, api_key, headers, models")
-    found = []
-    for given in plain["models"]:
-        facts = {"id": given} if isinstance(given, str) else {camel(key): value for key, value in given.items()}
-        facts = {"provider": name, "baseUrl": plain["baseUrl"], "api": plain.get("api", "openai-completions"), **facts}
-        try:
-            found.append(msgspec.convert({"name": facts.get("id", ""), **facts}, Model))
-        except msgspec.ValidationError as error:
-            raise HookError(f"register_provider({name!r}): {error}") from None
-    return found
 
 
 def _room(name: str) -> Any:

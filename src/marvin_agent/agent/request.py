@@ -2,12 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
+from marvin_agent.agent.brought import Brought
 from marvin_agent.agent.events import MessageGrew, MessageStarted, MessageWithdrawn, RetryEnded, RetryStarted
 from marvin_agent.agent.outlet import Outlet
 from marvin_agent.agent.points import Points
@@ -51,8 +52,9 @@ class Models(Protocol):
 
     def transport(self, model: Model) -> Transport: ...
 
-    def register(self, name: str, settings: Mapping[str, Any]) -> None:
-        """Add a provider that a hook brings: base_url, api, api_key, headers, models. Raises HookError."""
+    @property
+    def brought(self) -> Brought:
+        """The providers that hooks bring."""
         ...
 
     async def close(self) -> None: ...
@@ -117,33 +119,35 @@ class Caller:
                 delay = self._policy.delay(attempt, error)
                 if delay is None:
                     if attempt > 1:
-                        await self._retried(attempt - 1, error)
+                        await self._retried(attempt - 1, error, ask)
                     raise
-                call = await self._wait(call, attempt, delay, error, ask.visible)
+                call = await self._wait(call, attempt, delay, error, ask)
             else:
                 if attempt > 1:
-                    await self._retried(attempt - 1, None)
+                    await self._retried(attempt - 1, None, ask)
                 self._live = None
                 return message
 
     async def _attempt(self, call: ModelCall, ask: Ask) -> AssistantMessage:
         try:
-            return await self._hear(call, visible=ask.visible)
+            return await self._hear(call, ask)
         finally:
             # An attempt that failed or was given up is paid for too.
             self._spent(call.used)
 
-    async def _hear(self, call: ModelCall, *, visible: bool) -> AssistantMessage:
+    async def _hear(self, call: ModelCall, ask: Ask) -> AssistantMessage:
         outlet, points = self._outlet, self._points
-        updates = points.heard(h.MessageUpdate)
-        shown = visible and outlet.wants_deltas
+        shown = ask.visible and outlet.wants_deltas
+        updates = ask.visible and points.heard(h.MessageUpdate)
         async for event in call.events(deltas=shown or updates):
             match event:
                 case Finished(message=message):
                     return message
                 case Responded(status=status, headers=headers, request_id=request_id):
-                    points.tell(h.ChatResponse, status=status, headers=dict(headers), request_id=request_id)
-                    if visible:
+                    points.tell(
+                        h.ChatResponse, origin=ask.origin, status=status, headers=dict(headers), request_id=request_id
+                    )
+                    if ask.visible:
                         self._started(call)
                 case delta:
                     if shown:
@@ -161,30 +165,30 @@ class Caller:
         # The message so far is made when a handler is about to see it, since deltas may be many.
         self._points.tell(h.MessageUpdate, message=Lazy(lambda: call.partial("stop")), delta=to_plain(delta))
 
-    async def _wait(
-        self, call: ModelCall, attempt: int, delay: float, error: ProviderError, visible: bool
-    ) -> ModelCall:
+    async def _wait(self, call: ModelCall, attempt: int, delay: float, error: ProviderError, ask: Ask) -> ModelCall:
         """Announce a retry and sleep; gives the call to try next, the same request again."""
         self._live = None  # nothing of it is kept, also when nobody waits for the next attempt
-        if visible:
+        if ask.visible:
             self._outlet.emit(MessageWithdrawn(reason=error.show()))
         most, ms = self._policy.max_attempts - 1, round(delay * 1000)
         self._outlet.emit(RetryStarted(attempt=attempt, max_attempts=most, delay_ms=ms, error=error.show()))
-        await self._points.fire(h.RetryStart, attempt=attempt, max_attempts=most, delay_ms=ms, error=error.show())
+        await self._points.fire(
+            h.RetryStart, origin=ask.origin, attempt=attempt, max_attempts=most, delay_ms=ms, error=error.show()
+        )
         try:
             await self._sleep(delay)
         except asyncio.CancelledError:
             self._outlet.emit(RetryEnded(attempt=attempt, success=False, error=_GIVEN_UP))
-            self._points.tell(h.RetryEnd, attempt=attempt, success=False, error=_GIVEN_UP)
+            self._points.tell(h.RetryEnd, origin=ask.origin, attempt=attempt, success=False, error=_GIVEN_UP)
             raise
         again = ModelCall(call.request, call.credentials, call.transport)
         again.payload = call.payload
         return again
 
-    async def _retried(self, attempt: int, error: ProviderError | None) -> None:
+    async def _retried(self, attempt: int, error: ProviderError | None, ask: Ask) -> None:
         text = error.show() if error else None
         self._outlet.emit(RetryEnded(attempt=attempt, success=error is None, error=text))
-        await self._points.fire(h.RetryEnd, attempt=attempt, success=error is None, error=text)
+        await self._points.fire(h.RetryEnd, origin=ask.origin, attempt=attempt, success=error is None, error=text)
 
     async def _prepare(self, ask: Ask) -> ModelCall:
         """Let the hooks see and change the request, in the order of the contract."""

@@ -14,31 +14,33 @@ class Stopper:
 
     def __init__(self) -> None:
         self.aborted = False
-        self._step: asyncio.Task[Any] | None = None
+        self._steps: set[asyncio.Task[Any]] = set()
 
     def abort(self) -> None:
         self.aborted = True
-        if self._step:
-            self._step.cancel()
-
-    def aborting(self) -> bool:
-        return self.aborted
+        for step in self._steps:
+            step.cancel()
 
     async def step(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a step to its end; raises Aborted when it was interrupted. Cancelling the caller cancels the step."""
         if self.aborted:
             coroutine.close()
             raise Aborted
+        return await self.last(coroutine)
+
+    async def last(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run what is due even after an abort, until another one interrupts it: then raises Aborted."""
         step = asyncio.ensure_future(coroutine)
-        self._step = step
+        self._steps.add(step)
         try:
             return await step
         except asyncio.CancelledError:
-            if self.aborting() and step.cancelled():
+            caller = asyncio.current_task()
+            if step.cancelled() and not (caller and caller.cancelling()):
                 raise Aborted from None
             if not step.done():
                 step.cancel()
                 await asyncio.wait({step})
             raise
         finally:
-            self._step = None
+            self._steps.discard(step)

@@ -42,7 +42,11 @@ async def run_user_bash(engine: "Engine", command: str, *, exclude_from_context:
     if not exclude_from_context:
         # Between a call and its result there is no room for a message.
         await engine.wait_until_idle()
-        engine.conversation.store(user(said(command, result)), result.changed_by)
+        message = user(said(command, result))
+        engine.conversation.store(message, result.changed_by)
+        # Frontends know it by its tool events.
+        engine.points.tell(h.MessageStart, origin=ORIGIN, message=message)
+        engine.points.tell(h.MessageEnd, origin=ORIGIN, message=message)
     return result
 
 

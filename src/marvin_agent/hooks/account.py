@@ -1,10 +1,9 @@
-"""The account of a hook's code: exits contained, errors in words with their place, a record for the trace."""
+"""The account of a hook's code: errors in words with their place, a record for the trace."""
 
 import time
 import traceback
-from collections.abc import Awaitable
-from typing import TypeVar
 
+from marvin_agent.hooks.exits import Exited
 from marvin_agent.hooks.forms import FormError
 from marvin_agent.hooks.outcome import Change, Record, Verdict
 from marvin_agent.hooks.payload import Event
@@ -13,24 +12,8 @@ from marvin_agent.hooks.registry import Handler
 from marvin_agent.hooks.running import Running
 from marvin_agent.messages import clean
 
-T = TypeVar("T")
 MAX_REASON = 10_000
 """Characters of an error's message."""
-
-
-class Exited(Exception):
-    """A hook tried to end the program. An exit must not leave its task: asyncio would carry it out of the loop."""
-
-    def __init__(self, leave: BaseException) -> None:
-        super().__init__(describe(leave))
-
-
-async def contained(work: Awaitable[T]) -> T:
-    """Await a hook's code; an exit in it becomes an exception."""
-    try:
-        return await work
-    except (SystemExit, KeyboardInterrupt) as leave:
-        raise Exited(leave).with_traceback(leave.__traceback__) from leave
 
 
 def describe(error: BaseException) -> str:

@@ -3,11 +3,14 @@
 import asyncio
 import inspect
 import logging
+import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from marvin_agent.errors import HookError
+from marvin_agent.hooks.bus import Bus
 from marvin_agent.hooks.engine import Engine
+from marvin_agent.hooks.faces import Answer
 from marvin_agent.hooks.loop import HookLoop
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.registry import Hook, OnError, Registry
@@ -15,36 +18,6 @@ from marvin_agent.hooks.registry import Hook, OnError, Registry
 E = TypeVar("E", bound=Event)
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Bus:
-    """`marvin.events`: a channel between hooks. Handlers run on the hook loop, in order of their registration."""
-
-    def __init__(self, loop: HookLoop) -> None:
-        self._loop = loop
-        self._listeners: dict[str, list[Callable[[Any], Any]]] = {}
-        self._tasks: set[asyncio.Task[Any]] = set()
-
-    def on(self, channel: str, handler: Callable[[Any], Any]) -> Callable[[], None]:
-        """Listen to a channel; gives back the function to stop listening."""
-        listeners = self._listeners.setdefault(channel, [])
-        listeners.append(handler)
-        return lambda: listeners.remove(handler) if handler in listeners else None
-
-    def clear(self) -> None:
-        """Forget every listener: their hooks are unloaded."""
-        self._listeners.clear()
-
-    def emit(self, channel: str, data: Any = None) -> None:
-        """Send data to those who listen to a channel."""
-        for handler in tuple(self._listeners.get(channel, ())):
-            self._loop.post(self._deliver, handler, data)
-
-    def _deliver(self, handler: Callable[[Any], Any], data: Any) -> None:
-        answer = handler(data)
-        if inspect.iscoroutine(answer):
-            self._tasks.add(task := self._loop.loop.create_task(answer))
-            task.add_done_callback(self._tasks.discard)
 
 
 class HookAPI:
@@ -55,7 +28,7 @@ class HookAPI:
         self._registry = registry
         self._engine_behind = engine
         self._loop = loop
-        self.events = bus
+        self._bus = bus
         self.log = logging.getLogger(f"marvin.hooks.{hook.id}")
 
     @property
@@ -69,10 +42,19 @@ class HookAPI:
         return self._engine.setting(self.id)
 
     @property
+    def events(self) -> Bus:
+        """A bus between hooks: `emit(channel, data)`, `on(channel, handler)`."""
+        self._check_loaded()
+        return self._bus
+
+    @property
     def _engine(self) -> Engine:
+        self._check_loaded()
+        return self._engine_behind
+
+    def _check_loaded(self) -> None:
         if self._hook.off:
             raise HookError(f"{self.id} is not loaded any more ({self._hook.off}); this marvin object is stale")
-        return self._engine_behind
 
     @overload
     def on(
@@ -131,6 +113,7 @@ class HookAPI:
         """Listen to an event, as a decorator or as a call that gives back the function to stop listening."""
 
         def subscribe(function: Callable[..., Any]) -> Callable[[], None]:
+            self._check_loaded()
             return self._registry.subscribe(
                 self._hook,
                 event,
@@ -265,12 +248,22 @@ class HookAPI:
     def active_tools(self, names: Sequence[str]) -> None:
         self._engine.set_active_tools(tuple(names))
 
-    def background(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+    def background(self, work: Coroutine[Any, Any, Any] | Answer[Any]) -> None:
         """Run a coroutine on the hook loop until it ends or the hook is unloaded."""
+        coroutine = work.coroutine if isinstance(work, Answer) else work
+        if not inspect.iscoroutine(coroutine):
+            raise HookError(f"background takes a coroutine, as an async function gives one, not {coroutine!r}")
+        try:
+            self._check_loaded()
+        except HookError:
+            coroutine.close()
+            raise
         self._loop.post(self._loop.start, coroutine, self._hook)
 
     def every(self, seconds: float, function: Callable[[], Any]) -> None:
         """Call a function again and again; an error in it is reported and the next turn comes all the same."""
+        if not (0 < seconds < math.inf and callable(function)):
+            raise HookError(f"every takes seconds, more than 0, and a function, not {seconds!r} and {function!r}")
         self.background(self._repeat(seconds, function))
 
     async def _repeat(self, seconds: float, function: Callable[[], Any]) -> None:
@@ -283,7 +276,7 @@ class HookAPI:
             except Exception as error:
                 self._loop.complain(error, self._hook)
 
-    async def exec(
+    def exec(
         self,
         command: str,
         args: Sequence[str] = (),
@@ -291,8 +284,13 @@ class HookAPI:
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
     ) -> Any:
-        """Run a program without a shell, as `ctx.exec`."""
-        return await self._engine.execute(command, args, timeout, cwd, env or {}, self.id)
+        """Run a program without a shell, as `ctx.exec`: awaited, but in a plain function in a thread waited for."""
+        answer = Answer(self._engine.execute(command, args, timeout, cwd, env or {}, self.id), "marvin.exec")
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run_coroutine_threadsafe(answer.coroutine, self._loop.loop).result()
+        return answer
 
 
 def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -1,7 +1,7 @@
-"""Attending to handlers from outside their loop: saying who is waited for, and noticing when the loop is lost.
+"""Attending to hooks from outside their loop: saying who is waited for, and noticing when the loop is lost.
 
-A handler that blocks the hook loop cannot be reached by anything on that loop. So each dispatch is attended on the
-loop of its caller.
+A hook that blocks the hook loop cannot be reached by anything on that loop. So whoever waits for something there
+attends to it on the loop that he waits on.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from marvin_agent.hooks.loop import HookLoop
+from marvin_agent.hooks.registry import Hook
 from marvin_agent.hooks.running import Running
 
 T = TypeVar("T")
@@ -18,49 +19,59 @@ PATIENCE = 1.0
 
 
 class LoopLost(Exception):
-    """The hook loop does not answer; `culprit` is the handler that blocks it, when it can be told."""
+    """The hook loop does not answer; `hook` is the one that blocks it, when it can be told, and `event` in what."""
 
-    def __init__(self, culprit: Running | None, place: str) -> None:
+    def __init__(self, hook: Hook | None, place: str, event: str | None = None) -> None:
         super().__init__(f"blocks the hook loop at {place}")
-        self.culprit = culprit
+        self.hook = hook
         self.place = place
+        self.event = event
 
 
 class Attendance:
-    """One dispatch under attendance. `running` is set on the hook loop as handlers come and go."""
+    """One wait under attendance. `running` is set on the hook loop as handlers come and go.
+
+    `lost` says who blocks the loop and where, given the seconds that it has not answered for; None while it may.
+    """
 
     def __init__(
         self,
         loop: HookLoop,
         waiting: Callable[[Running, str], None],
         over: Callable[[], None],
-        active: Callable[[], tuple[Running, ...]],
-        grace: float,
+        lost: Callable[[float], LoopLost | None],
     ) -> None:
-        self._loop = loop
+        self.loop = loop
         self._waiting = waiting
         self._over = over
-        self._active = active
-        self._grace = grace
+        self._lost = lost
         self.running: Running | None = None
         self._told: Running | None = None
         self._asked: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     async def attend(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine function on the hook loop. Raises LoopLost."""
-        work = self._loop.submit(function)
+        work = self.loop.submit(function)
+        self._look_later(work)
         try:
-            while True:
-                done, _ = await asyncio.wait({work}, timeout=PATIENCE)
-                if done:
-                    return work.result()
-                self._look()
-        except BaseException:
-            work.cancel()
-            raise
+            return await work
         finally:
+            assert self._timer
+            self._timer.cancel()
             if self._told:
                 self._over()
+
+    def _look_later(self, work: "asyncio.Future[Any]") -> None:
+        self._timer = work.get_loop().call_later(PATIENCE, self._look_now, work)
+
+    def _look_now(self, work: "asyncio.Future[Any]") -> None:
+        self._look_later(work)
+        try:
+            self._look()
+        except LoopLost as lost:
+            if not work.done():
+                work.set_exception(lost)
 
     def _look(self) -> None:
         running = self.running
@@ -69,16 +80,11 @@ class Attendance:
             self._waiting(running, running.where())
         if self._asked is None:
             self._asked = time.monotonic()
-            if not self._loop.post(self._answer):
+            if not self.loop.post(self._answer):
                 raise LoopLost(None, "its end")
             return
-        culprit = next((r for r in self._active() if r.blocks_its_thread()), None)
-        silent = time.monotonic() - self._asked
-        limit = culprit.clock.limit if culprit else None
-        if culprit and (culprit.skipped or (limit is not None and culprit.clock.used > limit + self._grace)):
-            raise LoopLost(culprit, culprit.where())
-        if culprit is None and silent > 60.0:
-            raise LoopLost(None, "an unknown place")
+        if lost := self._lost(time.monotonic() - self._asked):
+            raise lost
 
     def _answer(self) -> None:
         self._asked = None

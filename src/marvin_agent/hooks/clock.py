@@ -1,9 +1,11 @@
-"""The clock of a handler's deadline: it stands still while the handler waits for a person."""
+"""Deadlines of handlers, and their clock: it stands still while the handler waits for a person."""
 
 import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from marvin_agent.hooks.registry import Handler
 
 
 class Clock:
@@ -52,3 +54,21 @@ class Clock:
                     return False
                 await asyncio.wait({task}, timeout=left)
         return True
+
+
+class Limits:
+    """Deadlines in seconds; `person` says whether somebody is there to answer a gate's question."""
+
+    def __init__(self, handler: float = 30.0, gate: float = 600.0, *, person: bool = False) -> None:
+        self.handler = handler
+        self.gate = gate
+        self.person = person
+
+    def of(self, handler: Handler) -> float | None:
+        if handler.timeout is not None:
+            return handler.timeout or None
+        if handler.spec.limit is not None:
+            return handler.spec.limit
+        if handler.spec.gate:
+            return None if self.person else self.gate
+        return self.handler or None

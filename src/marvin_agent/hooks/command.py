@@ -1,35 +1,30 @@
 """Running a slash command of a hook, on the hook loop and in the hook's name."""
 
-import asyncio
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from marvin_agent.errors import HookError
-from marvin_agent.hooks.account import contained, describe
+from marvin_agent.hooks.account import describe
+from marvin_agent.hooks.calling import call
 from marvin_agent.hooks.context import Context
+from marvin_agent.hooks.dispatch import Dispatcher
 from marvin_agent.hooks.engine import Engine
-from marvin_agent.hooks.faces import Blocking
-from marvin_agent.hooks.loop import HookLoop
-from marvin_agent.hooks.registry import Hook, runs_async
+from marvin_agent.hooks.registry import Hook
 
 
 async def run_command(
-    loop: HookLoop, engine: Engine, hook: Hook, name: str, function: Callable[..., Any], arguments: str
+    dispatcher: Dispatcher, engine: Engine, hook: Hook, name: str, function: Callable[..., Any], arguments: str
 ) -> Any:
     """Call `function(arguments, ctx)` and give what it gives. Whatever it raises is a HookError, which tells `name`."""
-    context = Context(engine, None, hook.id)
+    loop, context = dispatcher.loop, Context(engine, None, hook.id)
 
-    async def call() -> Any:
-        if runs_async(function):
-            return await contained(function(arguments, context))
-        blocking = Blocking(context, loop.loop)
-        value = await contained(loop.in_thread(lambda: function(arguments, blocking), lambda thread: None))
-        return await contained(value) if asyncio.iscoroutine(value) else value
+    def work() -> Coroutine[Any, Any, Any]:
+        return loop.owned(call(function, lambda ctx: function(arguments, ctx), context, loop), hook)
 
     try:
-        return await loop.call(lambda: loop.owned(call(), hook))
+        return await dispatcher.attended(work, name)
     except Exception as error:
         message = error.message if isinstance(error, HookError) else describe(error)
         raise HookError(f"{name} of {hook.id} failed{_where(error, hook.path)}: {message}") from error

@@ -124,7 +124,11 @@ def _text(name: str, value: object) -> str:
 
 
 class SessionControl(_Part):
-    """`ctx.session`: what can be done to the session."""
+    """`ctx.session`: what can be done to the session. `waited_for`: a run may wait for whoever has it."""
+
+    def __init__(self, engine: Engine, running: Running | None, hook: str, *, waited_for: bool) -> None:
+        super().__init__(engine, running, hook)
+        self._waited_for = waited_for
 
     def toast(self, title: str, message: str, variant: str = "info") -> None:
         """Tell the person something, with a title: info, success, warning or error."""
@@ -183,7 +187,7 @@ class SessionControl(_Part):
         return await self._change("reload")
 
     def _inside_a_run(self) -> bool:
-        return self._running is not None and not self._engine.is_idle()
+        return self._waited_for and not self._engine.is_idle()
 
     async def _change(self, action: str, **arguments: Any) -> dict[str, Any]:
         engine = self._alive()
@@ -217,9 +221,22 @@ class Context(_Part):
 
     def __init__(self, engine: Engine, running: Running | None, hook: str) -> None:
         super().__init__(engine, running, hook)
-        self.ui = Ui(engine, running, hook)
-        self.session = SessionControl(engine, running, hook)
-        self.signal = Signal(engine, running, hook)
+        self._waited_for = running is not None
+
+    @property
+    def ui(self) -> Ui:
+        """The person, if one is there."""
+        return Ui(self._engine, self._running, self._hook)
+
+    @property
+    def session(self) -> SessionControl:
+        """What can be done to the session."""
+        return SessionControl(self._engine, self._running, self._hook, waited_for=self._waited_for)
+
+    @property
+    def signal(self) -> Signal:
+        """Set when the run is aborted."""
+        return Signal(self._engine, self._running, self._hook)
 
     @property
     def cwd(self) -> str:
@@ -336,6 +353,7 @@ class ToolCallContext(Context):
 
     def __init__(self, engine: Engine, hook: str, call: Any, old: Any) -> None:
         super().__init__(engine, None, hook)
+        self._waited_for = True
         self._call = call
         self._old = old
 

@@ -1,22 +1,25 @@
 """Dispatch: an event goes to its handlers one after the other, on the hook loop, and comes back as an outcome."""
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
+from marvin_agent.errors import HookError
 from marvin_agent.hooks import forms
-from marvin_agent.hooks.account import blame_line, contained, describe, record_of
+from marvin_agent.hooks.account import blame_line, describe, record_of
 from marvin_agent.hooks.attendance import Attendance, LoopLost
-from marvin_agent.hooks.clock import Clock
+from marvin_agent.hooks.calling import call_plain
+from marvin_agent.hooks.clock import Clock, Limits
+from marvin_agent.hooks.drained import LIMIT, Drained
 from marvin_agent.hooks.eager import Begun, begin_task, take_first_step
+from marvin_agent.hooks.exits import contained
 from marvin_agent.hooks.loop import HookLoop, owner
 from marvin_agent.hooks.merge import Check, merge
 from marvin_agent.hooks.outcome import WITHHELD, Change, Failure, Outcome, Record, Refusal, Verdict
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.raised import traceback_of
 from marvin_agent.hooks.registry import Handler, Hook, Registry
-from marvin_agent.hooks.running import Running
+from marvin_agent.hooks.running import Running, blocking_hook
 from marvin_agent.hooks.spec import Spec
 
 T = TypeVar("T")
@@ -24,26 +27,9 @@ SETUP = Spec("setup", (), Event, None, {}, gate=False, closed=False, drained=Fal
 """What a `setup` counts as while it runs."""
 GRACE = 1.0
 """Seconds between the cancellation of a late handler and giving it up."""
-DRAIN_LIMIT = 10.0
+NO_LIMIT = 60.0
+"""Seconds that the hook loop may be silent where no deadline says so."""
 FAILURES_IN_A_ROW = 5
-
-
-class Limits:
-    """Deadlines in seconds; `person` says whether somebody is there to answer a gate's question."""
-
-    def __init__(self, handler: float = 30.0, gate: float = 600.0, *, person: bool = False) -> None:
-        self.handler = handler
-        self.gate = gate
-        self.person = person
-
-    def of(self, handler: Handler) -> float | None:
-        if handler.timeout is not None:
-            return handler.timeout or None
-        if handler.spec.limit is not None:
-            return handler.spec.limit
-        if handler.spec.gate:
-            return None if self.person else self.gate
-        return self.handler or None
 
 
 class Watcher(Protocol):
@@ -73,15 +59,14 @@ class Dispatcher:
         loop: HookLoop,
         limits: Limits,
         watcher: Watcher,
-        context: Callable[[Running], object],
+        context: Callable[[Running], Any],
     ) -> None:
         self.registry = registry
         self.loop = loop
         self.limits = limits
         self._watcher = watcher
         self._context = context
-        self._waiting: deque[Event] = deque()
-        self._pump: asyncio.Task[None] | None = None
+        self._drained = Drained(self._deliver)
         self._active: set[Running] = set()
         self._held: asyncio.Future[None] | None = None
 
@@ -100,11 +85,12 @@ class Dispatcher:
         handlers = self._those_who_want(event)
         if not handlers:
             return Outcome(event)
-        attendance = Attendance(self.loop, self._watcher.waiting, self._watcher.waited, self._executing, GRACE)
+        attendance = self._attendance()
         try:
             return await attendance.attend(lambda: self._run(event, handlers, check, attendance))
         except LoopLost as lost:
-            return self._without_loop(event, handlers, lost)
+            self._lost(attendance.loop, lost, event.type)
+            return _without_loop(event, handlers, lost)
 
     async def dispatch_together(self, event: Event) -> None:
         """Send an event to all its handlers at once, within the row's limit: for the shutdown."""
@@ -123,10 +109,11 @@ class Dispatcher:
                 Failure(running.hook.id, event.type, running.where(), f"no end within {_seconds(limit)}", "", True)
             )
 
-    async def attended(self, function: Callable[[], Coroutine[Any, Any, T]], hook: Hook) -> T:
-        """Run a hook's `setup` under its deadline; raises TimeoutError when it is late or blocks the loop."""
+    async def set_up(self, function: Callable[[], Coroutine[Any, Any, T]], hook: Hook) -> T:
+        """Run a hook's `setup` under its deadline. Raises TimeoutError when it is late or blocks the loop, LoopLost
+        when another hook does."""
         setup = Running(Handler(hook, SETUP, function), Event(), Clock(self.limits.handler), self.loop.thread.ident)
-        attendance = Attendance(self.loop, self._watcher.waiting, self._watcher.waited, self._executing, GRACE)
+        attendance = self._attendance()
         attendance.running = setup
         setup.handler.file = hook.path
 
@@ -144,9 +131,21 @@ class Dispatcher:
         try:
             return await attendance.attend(bounded)
         except LoopLost as lost:
-            self._active.clear()
-            self._watcher.lost(hook, lost.place)
+            if lost.hook not in (hook, None):
+                self._lost(attendance.loop, lost, SETUP.name)
+                raise
+            self._lose(attendance.loop, hook, lost.place)
             raise TimeoutError(f"setup {lost}") from None
+
+    async def attended(self, function: Callable[[], Coroutine[Any, Any, T]], what: str) -> T:
+        """Run on the hook loop what has no deadline of its own (a tool, a command). Raises HookError when the loop
+        is lost meanwhile."""
+        attendance = self._attendance()
+        try:
+            return await attendance.attend(function)
+        except LoopLost as lost:
+            self._lost(attendance.loop, lost, what)
+            raise HookError(f"{lost.hook.id if lost.hook else 'a hook'} {lost}") from None
 
     def hold(self, until: "asyncio.Future[None]") -> None:
         """Let events wait while the hooks are loaded again."""
@@ -160,18 +159,23 @@ class Dispatcher:
     def move_to(self, loop: HookLoop) -> None:
         """Go on with another loop: the one before was lost."""
         self.loop = loop
-        self._pump = None
-        self._waiting.clear()
+        self._drained = Drained(self._deliver)
         self._active.clear()
 
     def notify(self, event: Event) -> None:
         """Send a drained event: in order, without waiting."""
         if self._those_who_want(event):
-            self.loop.post(self._enqueue, event)
+            self.loop.post(self._drained.put, event)
 
-    async def drain(self, limit: float = DRAIN_LIMIT) -> list[str]:
-        """Wait for the drained events to be through; the handlers that are still busy after the limit."""
-        return await self.loop.call(lambda: self._drain(limit))
+    async def drain(self, limit: float = LIMIT) -> list[str]:
+        """Wait for the drained events to be through; the hooks that are still busy after the limit."""
+        if self._held:
+            await asyncio.wait({self._held})
+        try:
+            left = await self.attended(lambda: self._drained.finish(limit), "the events that are left")
+        except HookError:
+            return []  # who it was is told
+        return sorted({handler.hook.id for event in left for handler in self._those_who_want(event)})
 
     def skip(self, running: Running) -> None:
         """The user does not want to wait for this handler any more: it counts as failed."""
@@ -183,21 +187,38 @@ class Dispatcher:
         """The handlers that run now."""
         return tuple(self._active)
 
-    def _executing(self) -> tuple[Running, ...]:
-        return tuple(running for running in tuple(self._active) if running.thread == self.loop.thread.ident)
+    def _attendance(self) -> Attendance:
+        loop = self.loop
+        return Attendance(loop, self._watcher.waiting, self._watcher.waited, lambda silent: self._blocked(loop, silent))
 
-    def _without_loop(self, event: Event, handlers: tuple[Handler, ...], lost: LoopLost) -> Outcome:
-        """The outcome when the loop was lost: whoever may refuse and could not say so, refuses."""
-        culprit = lost.culprit.hook if lost.culprit else None
-        name = culprit.id if culprit else "unknown hook"
-        failure = Failure(name, event.type, lost.place, f"{lost}; it is off for this session", "", timed_out=True)
-        self._watcher.failed(failure)
+    def _blocked(self, loop: HookLoop, silent: float) -> LoopLost | None:
+        """Who blocks a loop that has not answered for so many seconds, and where; None while he may."""
+        thread = loop.thread.ident
+        for running in tuple(self._active):
+            if running.thread == thread and running.blocks_its_thread():
+                clock = running.clock
+                late = running.skipped or (clock.limit is not None and clock.used > clock.limit + GRACE)
+                return LoopLost(running.hook, running.where(), running.handler.spec.name) if late else None
+        if silent <= (self.limits.handler or NO_LIMIT) + GRACE:
+            return None
+        # A timer, a task, a tool, a command: nothing has a deadline that holds up all other hooks.
+        if found := blocking_hook(self.registry.hooks, thread):
+            return LoopLost(*found)
+        return LoopLost(None, "an unknown place") if silent > NO_LIMIT else None
+
+    def _lost(self, loop: HookLoop, lost: LoopLost, event: str) -> None:
+        if self._lose(loop, lost.hook, lost.place):
+            name = lost.hook.id if lost.hook else "unknown hook"
+            error = f"{lost}; it is off for this session"
+            self._watcher.failed(Failure(name, lost.event or event, lost.place, error, "", timed_out=True))
+
+    def _lose(self, loop: HookLoop, culprit: Hook | None, place: str) -> bool:
+        """Give a loop up; False when that was done already, since several may wait there."""
+        if loop is not self.loop or self._held:
+            return False
         self._active.clear()
-        self._watcher.lost(culprit, lost.place)
-        outcome = Outcome(event)
-        if closed := next((handler for handler in handlers if handler.closed), None):
-            outcome.refused = Refusal(name, lost.place or closed.place, str(lost), failed=True)
-        return outcome
+        self._watcher.lost(culprit, place)
+        return True
 
     def _those_who_want(self, event: Event) -> tuple[Handler, ...]:
         listening = self.registry.listening.get(event.type, ())
@@ -205,6 +226,9 @@ class Dispatcher:
         return tuple(h for h in listening if h.wants(event) and not _is_own(h.hook, event))
 
     # On the hook loop from here.
+
+    async def _deliver(self, event: Event) -> None:
+        await self._run(event, self._those_who_want(event))
 
     async def _run(
         self,
@@ -290,16 +314,15 @@ class Dispatcher:
                 task.exception()
 
     async def _invoke(self, running: Running) -> Any:
-        handler = running.handler
+        handler, event = running.handler, running.event
         context = self._context(running)
         if handler.is_async:
-            return await contained(handler.function(running.event, context))
+            return await contained(handler.function(event, context))
 
         def began(thread: int | None) -> None:
             running.thread = thread
 
-        value = await contained(self.loop.in_thread(lambda: handler.function(running.event, context), began))
-        return await contained(value) if asyncio.iscoroutine(value) else value
+        return await call_plain(lambda face: handler.function(event, face), context, self.loop, began)
 
     async def _give_up(self, running: Running) -> None:
         assert running.task
@@ -329,28 +352,14 @@ class Dispatcher:
             self._watcher.failed(failure._replace(error=note, traceback=""))
         return False
 
-    def _enqueue(self, event: Event) -> None:
-        if not (self._waiting and _joined(self._waiting[-1], event)):
-            self._waiting.append(event)
-        if self._pump is None or self._pump.done():
-            self._pump = self.loop.loop.create_task(self._work_off())
 
-    async def _work_off(self) -> None:
-        while self._waiting:
-            event = self._waiting.popleft()
-            await self._run(event, self._those_who_want(event))
-
-    async def _drain(self, limit: float) -> list[str]:
-        pump = self._pump
-        if pump is None or pump.done():
-            return []
-        await asyncio.wait({pump}, timeout=limit)
-        if pump.done():
-            return []
-        late = sorted({h.hook.id for event in self._waiting for h in self._those_who_want(event)})
-        pump.cancel()
-        self._waiting.clear()
-        return late or ["a hook"]
+def _without_loop(event: Event, handlers: tuple[Handler, ...], lost: LoopLost) -> Outcome:
+    """The outcome when the loop was lost: whoever may refuse and could not say so, refuses."""
+    outcome = Outcome(event)
+    if closed := next((handler for handler in handlers if handler.closed), None):
+        name = lost.hook.id if lost.hook else "unknown hook"
+        outcome.refused = Refusal(name, lost.place or closed.place, str(lost), failed=True)
+    return outcome
 
 
 def _is_own(hook: Hook, event: Event) -> bool:
@@ -358,18 +367,6 @@ def _is_own(hook: Hook, event: Event) -> bool:
         return True
     source = getattr(vars(event).get("input"), "source", None)
     return source == hook.origin
-
-
-def _joined(last: Event, event: Event) -> bool:
-    """Join a stream delta to one that still waits, when both are more of the same part."""
-    if last.type != "message.update" or event.type != "message.update":
-        return False
-    a, b = vars(last)["delta"], vars(event)["delta"]
-    if any(a.get(key) != b.get(key) for key in ("type", "index", "id")):
-        return False
-    vars(last)["delta"] = {**a, "text": a["text"] + b["text"]}
-    vars(last)["message"] = vars(event)["message"]
-    return True
 
 
 def _result_of(ended: "asyncio.Task[T] | Begun[T]", running: Running) -> T:

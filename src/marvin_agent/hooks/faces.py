@@ -1,6 +1,7 @@
 """The two faces of one implementation: awaited in an async handler, blocking in a plain one."""
 
 import asyncio
+import concurrent.futures
 import functools
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -39,25 +40,32 @@ class Face:
     """Base of the objects that have a blocking face."""
 
 
+class _Waits:
+    """What the threads behind one blocking face wait for."""
+
+    def __init__(self) -> None:
+        self.futures: set[concurrent.futures.Future[Any]] = set()
+        self.over = False
+
+
 class Blocking:
     """The blocking face of an object: what is awaited on the other side is waited for here."""
 
-    def __init__(self, target: Face, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, target: Face, loop: asyncio.AbstractEventLoop, waits: _Waits | None = None) -> None:
         object.__setattr__(self, "_target", target)
         object.__setattr__(self, "_loop", loop)
+        object.__setattr__(self, "_waits", waits or _Waits())
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._target, name)
         if isinstance(value, Face):
-            return Blocking(value, self._loop)
+            return Blocking(value, self._loop, self._waits)
         if not callable(value) or isinstance(value, type):
             return value
 
         def call(*arguments: Any, **keywords: Any) -> Any:
             answer = value(*arguments, **keywords)
-            if isinstance(answer, Answer):
-                return asyncio.run_coroutine_threadsafe(answer.coroutine, self._loop).result()
-            return answer
+            return _wait_for(answer, self._loop, self._waits) if isinstance(answer, Answer) else answer
 
         return call
 
@@ -66,3 +74,22 @@ class Blocking:
 
     def __repr__(self) -> str:
         return repr(self._target)
+
+
+def _wait_for(answer: Answer[T], loop: asyncio.AbstractEventLoop, waits: _Waits) -> T:
+    future = asyncio.run_coroutine_threadsafe(answer.coroutine, loop)
+    waits.futures.add(future)
+    try:
+        if waits.over:
+            future.cancel()
+        return future.result()
+    finally:
+        waits.futures.discard(future)
+
+
+def give_up(face: Blocking) -> None:
+    """Nobody waits any more for the thread that has this face: what it waits for ends, now and later."""
+    waits: _Waits = face._waits  # noqa: SLF001
+    waits.over = True
+    for future in tuple(waits.futures):
+        future.cancel()

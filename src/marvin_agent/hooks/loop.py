@@ -7,9 +7,9 @@ it. An exit that a hook's timer or task raises stops neither the loop nor the pr
 import asyncio
 import contextvars
 import threading
+import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from marvin_agent.hooks.registry import Hook
 
@@ -23,6 +23,18 @@ owner: contextvars.ContextVar[Hook | None] = contextvars.ContextVar("marvin_hook
 """The hook that this task or worker thread runs for; tasks that a handler starts inherit it."""
 
 
+class _HookTask(asyncio.Task[Any]):
+    """A task that knows the hook that it was started for."""
+
+    owner: Hook | None = None
+
+    @classmethod
+    def make(cls, loop: asyncio.AbstractEventLoop, coroutine: Any, context: Any = None) -> "asyncio.Task[Any]":
+        task = cls(coroutine, loop=loop, context=context)
+        task.owner = owner.get()
+        return task
+
+
 class HookLoop:
     """Runs coroutines for other loops. `report` hears of exceptions that nobody waits for."""
 
@@ -30,10 +42,9 @@ class HookLoop:
         self._report = report
         self._stopping = False
         self._idle: list[_Worker] = []
-        self._owners: WeakKeyDictionary[asyncio.Future[Any], Hook] = WeakKeyDictionary()
         self.loop = asyncio.new_event_loop()
         self.loop.set_exception_handler(self._stray)
-        self.loop.set_task_factory(self._make_task)
+        self.loop.set_task_factory(_HookTask.make)
         self.thread = threading.Thread(target=self._run, name="marvin-hooks", daemon=True)
         self.thread.start()
 
@@ -44,7 +55,7 @@ class HookLoop:
                 self.loop.run_forever()
             except BaseException as exit_of_a_hook:
                 # SystemExit and KeyboardInterrupt leave run_forever; what else is due runs when it is entered again.
-                self._report(exit_of_a_hook, None)
+                self._report(exit_of_a_hook, _owner_of(_handle_in(exit_of_a_hook)))
         self._end()
 
     def _end(self) -> None:
@@ -60,18 +71,10 @@ class HookLoop:
         except BaseException as exit_of_a_hook:
             self._report(exit_of_a_hook, None)
 
-    def _make_task(
-        self, loop: asyncio.AbstractEventLoop, coroutine: Any, context: contextvars.Context | None = None
-    ) -> "asyncio.Task[Any]":
-        task: asyncio.Task[Any] = asyncio.Task(coroutine, loop=loop, context=context)
-        if hook := owner.get():
-            self._owners[task] = hook
-        return task
-
     def _stray(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception") or RuntimeError(context.get("message", "unknown error"))
         task = context.get("task") or context.get("future")
-        self._report(error, self._owners.get(task) if task else None)
+        self._report(error, getattr(task, "owner", None) or _owner_of(context.get("handle")))
 
     def start(self, coroutine: Coroutine[Any, Any, Any], hook: Hook) -> None:
         """Run a coroutine of a hook in the background; called on this loop."""
@@ -89,12 +92,12 @@ class HookLoop:
         finally:
             owner.reset(token)
 
-    def complain(self, error: BaseException, hook: Hook) -> None:
+    def complain(self, error: BaseException, hook: Hook | None) -> None:
         self._report(error, hook)
 
     async def cancel_tasks_of(self, hook: Hook, patience: float = 1.0) -> None:
         """Cancel every task that a hook started; those that do not end are left behind."""
-        tasks = {task for task, own in self._owners.items() if own is hook and not task.done()}
+        tasks = {task for task in asyncio.all_tasks(self.loop) if getattr(task, "owner", None) is hook}
         tasks -= {asyncio.current_task()}
         for task in tasks:
             task.cancel()
@@ -162,6 +165,17 @@ class HookLoop:
         self.thread.join(LAST_MOMENT)
 
 
+def _handle_in(error: BaseException) -> object:
+    """The timer or callback that raised something: the loop calls it by its handle."""
+    calls = (frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return next((handle for handle in calls if isinstance(handle, asyncio.Handle)), None)
+
+
+def _owner_of(handle: object) -> Hook | None:
+    context: contextvars.Context | None = getattr(handle, "_context", None)
+    return context.get(owner) if context else None
+
+
 class _Job:
     """One coroutine that runs on the hook loop for a caller on another."""
 
@@ -173,29 +187,35 @@ class _Job:
 
     def start(self, loop: asyncio.AbstractEventLoop, function: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         if not self._cancelled:
-            self._task = loop.create_task(function())
-            self._task.add_done_callback(self._done)
+            self._task = loop.create_task(self._do(function))
 
     def cancel(self) -> None:
         self._cancelled = True
         if self._task:
             self._task.cancel()
 
-    def _done(self, task: "asyncio.Task[Any]") -> None:
+    async def _do(self, function: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        value, error = None, None
         try:
-            self._home.call_soon_threadsafe(_settle, self._answer, task)
+            value = await function()
+        except BaseException as raised:
+            error = raised  # a cancellation too: this is the end of the task, and the caller is told
+        # At once, before other tasks that are due have their turn.
+        try:
+            self._home.call_soon_threadsafe(_settle, self._answer, value, error)
         except RuntimeError:
-            task.cancelled() or task.exception()  # the caller's loop is closed; mark the outcome as seen
+            return  # the caller's loop is closed
 
 
-def _settle(answer: "asyncio.Future[Any]", task: "asyncio.Task[Any]") -> None:
-    if task.cancelled():
+def _settle(answer: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
+    if answer.done():
+        return
+    if isinstance(error, asyncio.CancelledError):
         answer.cancel()
-    elif error := task.exception():
-        if not answer.done():
-            answer.set_exception(error)
-    elif not answer.done():
-        answer.set_result(task.result())
+    elif error:
+        answer.set_exception(error)
+    else:
+        answer.set_result(value)
 
 
 class _Worker:

@@ -22,7 +22,7 @@ def merge(outcome: Outcome, handler: Handler, view: Event, returned: Any, check:
     Everything is checked before anything is taken over: a handler contributes all or nothing. Raises FormError.
     """
     spec = handler.spec
-    if spec.result is None:
+    if spec.result is None or (returned is None and view == outcome.event):
         return False
     given = forms.result(spec.result, returned)
     found: list[tuple[Field, Any]] = []
@@ -54,7 +54,15 @@ def _contribution(field: Field, event: Event, view: Event, given: dict[str, Any]
     after = read(view, field.at)
     if after is before or (type(after) is type(before) and after == before):
         return _MISSING
-    return forms.accept(field.kind)(after)
+    value = forms.accept(field.kind)(after)
+    return _appended(before or [], value) if field.rule == "append" else value
+
+
+def _appended(before: list[Any], after: list[Any]) -> Any:
+    """A list that a handler changed in place: it adds to it, and takes nothing away that others gave."""
+    size = len(before)
+    added = after[size:] if after[:size] == before else [item for item in after if item not in before]
+    return [*before, *added] if added else _MISSING
 
 
 def _refusal(found: list[tuple[Field, Any]], handler: Handler) -> Refusal | None:
@@ -81,7 +89,7 @@ def _apply(outcome: Outcome, handler: Handler, found: list[tuple[Field, Any]], c
     ended = False
     for field, value in found:
         match field.rule:
-            case "first" if value is not None and value is not False:
+            case "first" if value not in (None, False, ""):
                 outcome.decided[field.name] = value
                 outcome.decided_by = handler.hook.id
                 ended = True

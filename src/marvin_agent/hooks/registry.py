@@ -36,6 +36,11 @@ class Hook:
     def origin(self) -> str:
         return f"hook:{self.id}"
 
+    def holds(self, file: str) -> bool:
+        """Whether a file is this hook's: its own, or one of its package's."""
+        directory, _, name = self.path.rpartition("/")
+        return file == self.path or (name == "__init__.py" and file.startswith(f"{directory}/"))
+
 
 class Handler:
     """One function that listens to one event."""

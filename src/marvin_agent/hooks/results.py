@@ -61,6 +61,8 @@ class ChatMessageResult(Result):
 class CustomMessage(Payload):
     """A message of a hook's own."""
 
+    required = ("content",)
+
     custom_type: str = LEFT_OUT
     content: Content = LEFT_OUT
     """A text, or parts."""

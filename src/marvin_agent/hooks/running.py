@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -44,13 +44,8 @@ class Running:
         return self._executing() is not None
 
     def _executing(self) -> int | None:
-        frames: dict[int, FrameType] = sys._current_frames()  # noqa: SLF001  # the documented way to look
-        frame = frames.get(self.thread or 0)
-        while frame:
-            if frame.f_code.co_filename == self.handler.file:
-                return frame.f_lineno
-            frame = frame.f_back
-        return None
+        frames = stack_of(self.thread)
+        return next((frame.f_lineno for frame in frames if frame.f_code.co_filename == self.handler.file), None)
 
     def _suspended(self) -> int | None:
         # A suspended coroutine's own frame; those that it awaits are below and belong to others as a rule.
@@ -65,3 +60,21 @@ class Running:
                 return int(frame.f_lineno)
             awaited = getattr(awaited, "cr_await", None)
         return None
+
+
+def stack_of(thread: int | None) -> Iterator[FrameType]:
+    """What a thread executes right now, the innermost frame first."""
+    frame: FrameType | None = sys._current_frames().get(thread or 0)  # noqa: SLF001  # the documented way to look
+    while frame:
+        yield frame
+        frame = frame.f_back
+
+
+def blocking_hook(hooks: Iterable[Hook], thread: int | None) -> tuple[Hook, str] | None:
+    """The hook whose code a thread executes right now, and where."""
+    for frame in stack_of(thread):
+        file = frame.f_code.co_filename
+        for hook in hooks:
+            if hook.holds(file):
+                return hook, f"{file.rpartition('/')[2]}:{frame.f_lineno}"
+    return None

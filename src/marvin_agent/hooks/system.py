@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from marvin_agent.errors import HookError, RequiredHookError
 from marvin_agent.hooks.account import describe
-from marvin_agent.hooks.api import Bus, HookAPI
+from marvin_agent.hooks.api import HookAPI
+from marvin_agent.hooks.attendance import LoopLost
+from marvin_agent.hooks.bus import Bus
+from marvin_agent.hooks.clock import Limits
 from marvin_agent.hooks.context import Context
-from marvin_agent.hooks.dispatch import Dispatcher, Limits, Watcher
+from marvin_agent.hooks.dispatch import Dispatcher, Watcher
 from marvin_agent.hooks.engine import Engine
-from marvin_agent.hooks.faces import Blocking
 from marvin_agent.hooks.hosts.settings import HostSettings
 from marvin_agent.hooks.load import describe_load, line_in
 from marvin_agent.hooks.loop import HookLoop, owner
@@ -22,6 +24,7 @@ from marvin_agent.hooks.raised import traceback_of
 from marvin_agent.hooks.registry import Hook, Registry, Scope
 from marvin_agent.hooks.running import Running
 from marvin_agent.hooks.sources import Source, each_once, free_id
+from marvin_agent.hooks.threads import ThreadErrors
 
 if TYPE_CHECKING:
     from marvin_agent.hooks.hosts.python import HostedHook
@@ -65,6 +68,7 @@ class HookSystem:
         self.api: type[HookAPI] = HookAPI
         """What `setup` receives; a check takes one that goes on after a mistake."""
         self.loop = HookLoop(self._stray)
+        self._threads = ThreadErrors(self._raised_in_thread)
         self.bus = Bus(self.loop)
         self.dispatcher = Dispatcher(self.registry, self.loop, limits, watcher, self._context)
         self.problems: list[Failure] = []
@@ -75,8 +79,6 @@ class HookSystem:
         self._modules: dict[str, str] = {}
         self._ids: set[str] = set()
         self._reloading: asyncio.Future[None] | None = None
-        self._culprit: Hook | None = None
-        """Who blocked the last loop that was lost."""
 
     # Loading.
 
@@ -127,11 +129,14 @@ class HookSystem:
             if item.setup is None and (host := self._host_for(hook, source)):
                 # Installing what it needs is not its setup: no deadline.
                 await self.loop.call(host.prepare)
-                await self.dispatcher.attended(host.start, hook)
+                await self.dispatcher.set_up(host.start, hook)
             else:
                 api = self.api(hook, self.registry, self._engine, self.loop, self.bus)
-                await self.dispatcher.attended(lambda: self._run_setup(hook, api, item), hook)
+                await self.dispatcher.set_up(lambda: self._run_setup(hook, api, item), hook)
+        except LoopLost:
+            await self._settled()  # the others are loaded again on the new loop, and this one with them
         except Exception as error:
+            await self._settled()
             await self._not_loaded(hook, error)
 
     def _host_for(self, hook: Hook, source: Source) -> "HostedHook | None":
@@ -171,11 +176,7 @@ class HookSystem:
             owner.reset(token)
 
     async def _not_loaded(self, hook: Hook, error: BaseException) -> None:
-        if hook is self._culprit and self._reloading:
-            # Nothing can be asked of the loop that it blocks; it is taken out while the others get a new one.
-            await asyncio.wait({self._reloading})
-        else:
-            await self._unload(hook, "it did not load")
+        await self._unload(hook, "it did not load")
         failure = Failure(hook.id, "setup", line_in(error, hook.path), describe_load(error), traceback_of(error))
         self.problems.append(failure)
         self._watcher.failed(failure)
@@ -196,13 +197,19 @@ class HookSystem:
 
     async def _unload(self, hook: Hook, why: str) -> None:
         hook.off = why
-        self.registry.remove_hook(hook)
+        if hook in self.registry.hooks:
+            self.registry.remove_hook(hook)
         self._engine.forget(hook.id)
+        self.bus.forget(hook)
         if name := self._modules.pop(hook.id, None):
             forget(name)
-        if host := self._hosted.pop(hook.id, None):
-            await self.loop.call(host.end)
-        await self.loop.call(lambda: self.loop.cancel_tasks_of(hook))
+        host = self._hosted.pop(hook.id, None)
+        try:
+            if host:
+                await self.dispatcher.attended(host.end, "its end")
+            await self.dispatcher.attended(lambda: self.loop.cancel_tasks_of(hook), "its end")
+        except HookError:
+            await self._settled()
 
     # On and off.
 
@@ -232,21 +239,23 @@ class HookSystem:
 
     async def reload(self, sources: Iterable[Source]) -> None:
         """Take every hook that is not builtin out, cancel what it started, and load what is there now."""
-        for hook in [hook for hook in self.registry.hooks if hook.scope not in ("builtin", "library")]:
-            await self._unload(hook, "it was reloaded")
-            self._ids.discard(hook.id)
+        while leaving := [hook for hook in self.registry.hooks if hook.scope not in ("builtin", "library")]:
+            await self._unload(leaving[0], "it was reloaded")
         self._items = [(item, name) for item, name in self._items if item.source.scope in ("builtin", "library")]
         self._ids = {name for _, name in self._items}
         self.off = {name: why for name, why in self.off.items() if why == SWITCHED_OFF}
         self.problems.clear()
-        self.bus.clear()
         await self.load_sources(sources)
 
     def lost_loop(self, culprit: Hook | None) -> None:
         """The loop is blocked for good: go on with a new one. Events wait until the hooks are loaded on it."""
-        self._culprit = culprit
         self._reloading = asyncio.ensure_future(self._replace_loop(culprit))
         self.dispatcher.hold(self._reloading)
+
+    async def _settled(self) -> None:
+        """Wait until the hooks are loaded on the new loop, if one was lost."""
+        if self._reloading:
+            await asyncio.wait({self._reloading})
 
     async def _replace_loop(self, culprit: Hook | None) -> None:
         lost, items = self.loop, self._items
@@ -283,9 +292,8 @@ class HookSystem:
 
     # News.
 
-    def _context(self, running: Running) -> object:
-        context = Context(self._engine, running, running.hook.id)
-        return context if running.handler.is_async else Blocking(context, self.loop.loop)
+    def _context(self, running: Running) -> Context:
+        return Context(self._engine, running, running.hook.id)
 
     def _stray(self, error: BaseException, hook: Hook | None) -> None:
         self._report(error, "background", hook or self.culprit(error))
@@ -306,16 +314,23 @@ class HookSystem:
             )
         )
 
+    def _raised_in_thread(self, error: BaseException) -> bool:
+        hook = self.culprit(error)
+        if hook:
+            self._stray(error, hook)
+        return hook is not None
+
     def culprit(self, error: BaseException) -> Hook | None:
         """The hook whose file is in an error's traceback."""
         files = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
-        return next((hook for hook in self.registry.hooks if hook.path in files), None)
+        return next((hook for hook in self.registry.hooks if any(hook.holds(file) for file in files)), None)
 
     def close(self) -> None:
         """End the hook loop and the hooks' processes, and take the hooks' modules out."""
         for host in self._hosted.values():
             self.loop.post(host.hang_up)
         self.loop.stop()
+        self._threads.close()
         for host in self._hosted.values():
             host.close()
         for name in self._modules.values():

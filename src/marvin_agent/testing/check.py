@@ -17,7 +17,8 @@ from typing import Any
 
 from marvin_agent.agent import events as out
 from marvin_agent.errors import MarvinError
-from marvin_agent.hooks.api import Bus, HookAPI
+from marvin_agent.hooks.api import HookAPI
+from marvin_agent.hooks.bus import Bus
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.load import describe_load
 from marvin_agent.hooks.loop import HookLoop

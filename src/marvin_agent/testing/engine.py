@@ -1,16 +1,16 @@
 """An engine whose model follows a script: real loop, real tools, real hooks, no network. For tests."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from marvin_agent.agent import events as out
+from marvin_agent.agent.brought import Brought
 from marvin_agent.agent.caps import Limits
 from marvin_agent.agent.engine import Engine
 from marvin_agent.agent.loop import Summary
-from marvin_agent.agent.providers import provider_models
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.retry import RetryPolicy
 from marvin_agent.agent.setup import Setup
@@ -79,12 +79,12 @@ class ScriptedModels:
         }
         self._models = {model.ref: model for model in models}
         self._key = key
+        self.brought = Brought()
 
     def find(self, text: str) -> Model:
-        try:
-            return self._models[text]
-        except KeyError:
-            raise ModelNotFoundError(f"No model is called {text!r}.") from None
+        if model := self._models.get(text) or self.brought.get(text):
+            return model
+        raise ModelNotFoundError(f"No model is called {text!r}.")
 
     async def credentials(self, model: Model, given: Credentials) -> Credentials:
         if given.api_key or self._key:
@@ -93,10 +93,6 @@ class ScriptedModels:
 
     def transport(self, model: Model) -> Transport:
         return self._others.get(model.api, self.recorded)
-
-    def register(self, name: str, settings: Mapping[str, Any]) -> None:
-        for model in provider_models(name, settings):
-            self._models[model.ref] = model
 
     async def close(self) -> None:
         await self.recorded.close()

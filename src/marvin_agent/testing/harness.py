@@ -3,12 +3,13 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from marvin_agent.agent import events as out
+from marvin_agent.agent.commands import Call, run_command
 from marvin_agent.hooks.outcome import Change, Failure, Outcome
 from marvin_agent.hooks.registry import Hook
 from marvin_agent.llm.values import HttpRequest, Model
@@ -153,19 +154,11 @@ class Harness:
 
     async def command(self, name: str, arguments: str = "") -> None:
         """Run one of the hook's slash commands."""
-        await self.scripted.engine.side.tools.run_command(name, arguments)
+        await run_command(self.scripted.engine, Call(name, arguments))
 
     async def complete(self, name: str, prefix: str = "") -> list[str]:
         """What one of the hook's slash commands offers behind its name."""
-        offer = self.scripted.engine.side.commands[name].complete
-        if offer is None:
-            return []
-
-        async def ask() -> list[str]:
-            given = offer(prefix)
-            return list(await given if isinstance(given, Awaitable) else given)
-
-        return await self.scripted.engine.hooks.loop.call(ask)
+        return await self.scripted.engine.side.tools.complete(name, prefix)
 
     async def tool(self, name: str, **arguments: Any) -> str:
         """Call a tool, through the gates; gives its text."""

@@ -1,7 +1,6 @@
 """The slash commands of the app: its own, those shared with headless runs, the hooks', and Markdown files."""
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -73,21 +72,13 @@ class CommandTable:
             items = {item.text: item for item in own.choices(self._app)}
             return [items[text] for text in best(written, items, 50)] if written else list(items.values())
         engine = self._app.engine
-        command = engine.side.commands.get(name) if engine else None
-        if engine is None or command is None or command.complete is None:
+        if engine is None:
             return ()
-        complete, loop = command.complete, engine.hooks.loop
-
-        async def ask() -> object:
-            # A plain function may take its time: not on the loop that all hooks live on.
-            value = await loop.in_thread(lambda: complete(written), lambda thread: None)
-            return await value if inspect.isawaitable(value) else value
-
         try:
-            given = await asyncio.wait_for(loop.call(ask), COMPLETION_SECONDS)
+            offered = engine.side.tools.complete(name, written)
+            return [Item(text) for text in await asyncio.wait_for(offered, COMPLETION_SECONDS)]
         except Exception:
             return ()  # a hook that cannot complete is no reason to disturb the typing
-        return [Item(str(text)) for text in given] if isinstance(given, list | tuple) else ()
 
     # For what was sent.
 

@@ -51,7 +51,7 @@ async def _model(app: "MarvinApp", text: str) -> str:
     if text:
         await engine.set_model(engine.setup.models.find(text), source="command")
         return f"The model is {engine.model.ref} now."
-    refs = app.models.refs()
+    refs = _refs(app)
     if engine.model.ref not in refs:
         refs.insert(0, engine.model.ref)
     chosen = await app.person.ask(SelectDialog("Which model?", refs, chosen=refs.index(engine.model.ref)))
@@ -228,8 +228,14 @@ async def _quit(app: "MarvinApp", _: str) -> str:
     return ""
 
 
+def _refs(app: "MarvinApp") -> list[str]:
+    """The models to choose from, those of hooks first."""
+    brought = [model.ref for model in app.engine.setup.models.brought.models] if app.engine else []
+    return [*brought, *(ref for ref in app.models.refs() if ref not in brought)]
+
+
 def _models(app: "MarvinApp") -> list[Item]:
-    return [Item(ref) for ref in app.models.refs()]
+    return [Item(ref) for ref in _refs(app)]
 
 
 def _levels(app: "MarvinApp") -> list[Item]:

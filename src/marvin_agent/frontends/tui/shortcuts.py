@@ -93,7 +93,7 @@ class Shortcuts:
 
         function = awaited if inspect.iscoroutinefunction(handler) else plain
         try:
-            await command.run_command(engine.hooks.loop, engine.side, hook, shown(key), function, "")
+            await command.run_command(engine.hooks.dispatcher, engine.side, hook, shown(key), function, "")
         except MarvinError as error:
             self._app.tell(error.show(), "error", hook_id)
 

@@ -16,7 +16,7 @@ import msgspec
 
 from marvin_agent.errors import HookError
 from marvin_agent.hooks import forms
-from marvin_agent.hooks.api import Bus
+from marvin_agent.hooks.bus import Bus
 from marvin_agent.hooks.engine import Engine
 from marvin_agent.hooks.hosts import environment
 from marvin_agent.hooks.hosts.marks import unmarked
@@ -371,7 +371,7 @@ class HostedHook:
                 if self._process:
                     self._process.peer.notify("bus", {"number": number, "data": forms.to_plain(data)})
 
-            self._listening[number] = self._bus.on(params["channel"], deliver)
+            self._listening[number] = self._bus.on(params["channel"], deliver, hook=self.hook)
 
     # News.
 

@@ -4,10 +4,10 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from marvin_agent.hooks.api import Bus
+from marvin_agent.hooks.bus import Bus, Listener
 from marvin_agent.hooks.hosts.child.peer import Peer
 from marvin_agent.hooks.hosts.child.plain import plain
-from marvin_agent.hooks.loop import HookLoop
+from marvin_agent.hooks.loop import HookLoop, owner
 from marvin_agent.hooks.registry import Handler, Hook, OnError, Registry
 
 
@@ -87,11 +87,11 @@ class RemoteBus(Bus):
         super().__init__(loop)
         self._peer = peer
         self._ids = itertools.count(1)
-        self._numbered: dict[int, Callable[[Any], Any]] = {}
+        self._numbered: dict[int, Listener] = {}
 
-    def on(self, channel: str, handler: Callable[[Any], Any]) -> Callable[[], None]:
+    def on(self, channel: str, handler: Callable[[Any], Any], *, hook: Hook | None = None) -> Callable[[], None]:
         number = next(self._ids)
-        self._numbered[number] = handler
+        self._numbered[number] = Listener(handler, hook or owner.get())
         self._peer.call("bus.on", {"channel": channel, "number": number})
 
         def off() -> None:
@@ -105,5 +105,5 @@ class RemoteBus(Bus):
 
     def deliver(self, number: int, data: Any) -> None:
         """Called by whatever thread reads."""
-        if handler := self._numbered.get(number):
-            self._loop.post(self._deliver, handler, data)
+        if listener := self._numbered.get(number):
+            self._loop.post(self._deliver, listener, data)

@@ -7,20 +7,21 @@ threads, with the same `marvin` and `ctx`. Only the engine behind them is somewh
 import asyncio
 import base64
 import faulthandler
-import inspect
 import logging
 import os
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import marvin_agent.hooks
 from marvin_agent.errors import MarvinError
 from marvin_agent.hooks.api import HookAPI
+from marvin_agent.hooks.calling import call
 from marvin_agent.hooks.clock import Clock
 from marvin_agent.hooks.context import Context, ToolCallContext
 from marvin_agent.hooks.engine import Engine
+from marvin_agent.hooks.exits import Exited, contained
 from marvin_agent.hooks.faces import Blocking
 from marvin_agent.hooks.hosts.child import values
 from marvin_agent.hooks.hosts.child.engine import Functions, RemoteEngine
@@ -30,10 +31,11 @@ from marvin_agent.hooks.hosts.child.registry import MirroredRegistry, RemoteBus
 from marvin_agent.hooks.loop import HookLoop
 from marvin_agent.hooks.modules import run_setup, run_source, setup_of
 from marvin_agent.hooks.payload import Event, camel
-from marvin_agent.hooks.registry import Handler, Hook, runs_async
+from marvin_agent.hooks.registry import Handler, Hook
 from marvin_agent.hooks.running import Running
 from marvin_agent.hooks.sources import Source
 from marvin_agent.hooks.spec import Field
+from marvin_agent.hooks.threads import ThreadErrors
 
 
 def main() -> None:
@@ -74,6 +76,7 @@ class Host:
         self.bus = RemoteBus(self.loop, peer)
         self.engine = RemoteEngine(peer, self.functions)
         self.hook = Hook("hook", "library", "")
+        self._threads = ThreadErrors(self._raised_in_thread)
         self._tasks: dict[int | str, asyncio.Task[None]] = {}
         self._running: dict[int, Running] = {}
 
@@ -99,8 +102,8 @@ class Host:
     def _lines(self) -> dict[str, int]:
         """Where each call is now."""
         found = {}
-        for call, running in list(self._running.items()):
-            found[str(call)] = int(running.where().rpartition(":")[2])
+        for number, running in list(self._running.items()):
+            found[str(number)] = int(running.where().rpartition(":")[2])
         return found
 
     # On the hook loop.
@@ -131,6 +134,10 @@ class Host:
 
     def _stray(self, error: BaseException, hook: Hook | None) -> None:
         self.peer.tell("stray", error_form(error, self.hook.path))
+
+    def _raised_in_thread(self, error: BaseException) -> bool:
+        self._stray(error, None)
+        return True
 
     async def _load(self, params: Any) -> None:
         given = params["files"]
@@ -174,7 +181,7 @@ class Host:
             running.thread = thread
 
         called = self.loop.in_thread(lambda: handler.function(running.event, blocking), began)
-        work = asyncio.ensure_future(_contained(called))
+        work = asyncio.ensure_future(contained(called))
         try:
             value = await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -182,6 +189,7 @@ class Host:
             for task in engine.asking:
                 task.cancel()
             await asyncio.wait({work})
+            work.cancelled() or work.exception()  # nobody waits for what came of it
             raise
         return await value if asyncio.iscoroutine(value) else value
 
@@ -197,24 +205,22 @@ class Host:
 
     async def _run(self, params: Any) -> Any:
         """Call a function that the hook gave to marvin: a command, a tool, a completion."""
-        function, call = self.functions[params["number"]], params["call"]
+        function, number = self.functions[params["number"]], params["call"]
         arguments, keywords = values.copied(params["args"]), values.copied(params["keywords"])
         context: Any = None
         match params["context"]:
             case "tool":
-                context = _tool_context(self.peer, self._face(), self.hook.id, call, params["callId"])
+                context = _tool_context(self.peer, self._face(), self.hook.id, number, params["callId"])
             case "command":
                 context = Context(self._face(), None, self.hook.id)
-        if not runs_async(function):
-            context = context and Blocking(context, self.loop.loop)
-        if params["place"] == "keyword" and context:
-            keywords["ctx"] = context
-        elif params["place"] == "last" and context:
-            arguments.append(context)
-        if runs_async(function):
-            return plain(await function(*arguments, **keywords))
-        value = await self.loop.in_thread(lambda: function(*arguments, **keywords), lambda thread: None)
-        return plain(await value if inspect.isawaitable(value) else value)
+        place = params["place"] if context else None
+
+        def use(ctx: Any) -> Any:
+            if place == "keyword":
+                return function(*arguments, ctx=ctx, **keywords)
+            return function(*arguments, *([ctx] if place == "last" else []), **keywords)
+
+        return plain(await call(function, use, context, self.loop))
 
 
 def _tool_context(peer: Peer, engine: Engine, hook: str, call: int, call_id: str) -> ToolCallContext:
@@ -250,20 +256,9 @@ def _changes(fields: Any, event: Event, json: dict[str, Any]) -> Any:
             yield field, after
 
 
-class _Left(Exception):
-    """Around an exit, which must not leave its task: asyncio would carry it out of the loop."""
-
-
-async def _contained(work: Awaitable[Any]) -> Any:
-    try:
-        return await work
-    except (SystemExit, KeyboardInterrupt) as leave:
-        raise _Left from leave
-
-
 def error_form(error: BaseException, path: str) -> dict[str, Any]:
     """What was raised, as marvin will tell it."""
-    if isinstance(error, _Left) and error.__cause__:
+    if isinstance(error, Exited) and error.__cause__:
         error = error.__cause__
     kind, text, told = type(error).__name__, str(error).strip(), None
     place = ""
