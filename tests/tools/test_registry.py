@@ -95,4 +95,4 @@ def test_the_builtin_tools_load_nothing_heavy() -> None:
         "print(*sorted({n.partition('.')[0] for n in set(sys.modules) - before} - {'marvin_agent'}))"
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    assert set(found) <= {"_bisect", "bisect", "fnmatch", "unicodedata"}
+    assert set(found) <= {"_bisect", "bisect", "fnmatch", "shlex", "unicodedata"}

@@ -208,10 +208,22 @@ async def test_a_shortcut_that_fails_is_told_with_its_key_and_place(tmp_path: Pa
         await one.until_shown("flag:asking: Ctrl+B of flag:asking failed at asking.py:36:")
 
 
+STAYS = """
+import asyncio
+
+def setup(marvin):
+    @marvin.on("session.shutdown")
+    async def stay(event, ctx):
+        await asyncio.sleep(60)
+"""
+
+
 async def test_leaving_asks_nothing_more_and_is_possible_at_once(tmp_path: Path) -> None:
     marvin = a_marvin(tmp_path, {"text": "Hi there."})
     marvin.configure(keybindings={"skipHook": "f6"})
-    async with driven(marvin, "--hook", hook(tmp_path, BUSY)) as one:
+    stays = tmp_path / "stays.py"
+    stays.write_text(STAYS)
+    async with driven(marvin, "--hook", hook(tmp_path, BUSY), "--hook", str(stays)) as one:
         await one.until_shown("Enter sends")
         await one.type("hello")
         await one.press("enter")

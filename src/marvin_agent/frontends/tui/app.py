@@ -238,7 +238,7 @@ class MarvinApp(GuestApp):
         self.leaving = True
         self.person.leave()
         self.prompt.keep_draft()
-        self.state.begin("leaving, Ctrl+C at once")
+        self.state.leave()
         self.repaint()
         if self.engine:
             await self.engine.close(reason)

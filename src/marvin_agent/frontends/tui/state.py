@@ -32,6 +32,7 @@ class State:
         """Texts of hooks by key."""
         self._tools: dict[str, str] = {}
         self._in_run = False
+        self._leaving = False
 
     @property
     def busy(self) -> bool:
@@ -91,13 +92,18 @@ class State:
     def begin(self, activity: str) -> None:
         self._do(activity)
 
+    def leave(self) -> None:
+        """The program ends: nothing that ends with it takes that off the screen."""
+        self._do("leaving, Ctrl+C at once")
+        self._leaving = True
+
     def _running(self) -> None:
         names = list(self._tools.values())
         idle = "working" if self._in_run else ""
         self._do(f"running {names[0]}" if len(names) == 1 else f"running {len(names)} tools" if names else idle)
 
     def _do(self, activity: str) -> None:
-        if activity != self.activity:
+        if activity != self.activity and not self._leaving:
             if not self.activity or not activity:
                 self.since = time.monotonic()
             self.activity = activity
