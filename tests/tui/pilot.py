@@ -42,11 +42,20 @@ class Driven:
         raise AssertionError(f"{what} did not come true. The screen:\n{self.text}")
 
     async def until_shown(self, text: str) -> None:
-        await self.until(lambda: text in self.text, repr(text))
+        await self.until(lambda: self.shows(text), repr(text))
+
+    def shows(self, text: str) -> bool:
+        """Whether it is on the screen, as it stands there or as a sentence that is wrapped somewhere."""
+        return text in self.text or text in self.prose
 
     @property
     def text(self) -> str:
         return screen.text(self.app)
+
+    @property
+    def prose(self) -> str:
+        """What is on the screen without lines and borders: where a sentence wraps depends on the paths in it."""
+        return " ".join(line.strip(" │") for line in self.text.splitlines())
 
 
 @contextlib.asynccontextmanager
