@@ -65,6 +65,18 @@ def test_a_key_is_asked_for_in_a_terminal(places: Places) -> None:
     assert prompts == ["API key of groq (not shown): "]
 
 
+@pytest.mark.parametrize(
+    "typed", [EOFError(), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")], ids=["Ctrl-D", "no text"]
+)
+def test_what_is_typed_and_is_no_key_is_said_to_be_none(places: Places, typed: Exception) -> None:
+    def ask(prompt: str) -> str:
+        raise typed
+
+    with pytest.raises(UsageError, match="nothing is stored"):
+        login_command.run(argparse.Namespace(provider="groq"), places, {}, Terminal(), ask)
+    assert AuthFile(places.auth_file).providers() == ()
+
+
 def test_a_new_key_replaces_the_old_one_and_leaves_the_others(places: Places) -> None:
     for provider, key in (("openai", "a"), ("groq", "b"), ("openai", "c")):
         assert login(places, provider, key) == 0

@@ -31,7 +31,7 @@ def run(
     sources = open_sources(places, _notice)
     provider = _known(arguments.provider, sources)
     source = stdin if stdin is not None else sys.stdin
-    typed = ask(f"API key of {provider} (not shown): ") if source.isatty() else source.readline(_MAX_KEY + 2)
+    typed = _typed(provider, ask) if source.isatty() else source.readline(_MAX_KEY + 2)
     sources.auth_file.store(provider, checked_key(typed))
     print(f"The key of {provider} is stored in {sources.auth_file.path}.")
     own = sources.custom.get(provider)
@@ -41,6 +41,16 @@ def run(
         if environ.get(name):
             print(f"It is used instead of {name} of your environment.", file=sys.stderr)
     return 0
+
+
+def _typed(provider: str, ask: Callable[[str], str]) -> str:
+    try:
+        return ask(f"API key of {provider} (not shown): ")
+    except EOFError:
+        print(file=sys.stderr)  # Ctrl-D leaves the cursor behind the question
+        return ""
+    except UnicodeDecodeError:
+        return "\ufffd"  # no key has what is no text
 
 
 def checked_key(typed: str) -> str:
