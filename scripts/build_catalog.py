@@ -54,7 +54,6 @@ MISTRAL = {
     "compat": {
         "maxTokensField": "max_tokens",
         "supportsDeveloperRole": False,
-        "supportsReasoningEffort": False,
         "supportsStore": False,
         "supportsUsageInStreaming": False,
         "requiresAssistantAfterToolResult": True,
@@ -63,6 +62,10 @@ MISTRAL = {
         "requiresToolResultName": True,
     },
 }
+
+# How these are asked to think the program knows, for each of their models, and better than the models file.
+KNOWN_LEVELS = {"anthropic", "openai", "google", "groq", "zai", "moonshot"}
+LEVELS = {"thinkingLevelMap", "thinkingFormat", "supportsReasoningEffort"}
 
 # (our provider, pattern of the price list's id, the known model that it succeeds)
 FAMILIES = [
@@ -226,10 +229,10 @@ def provider_entry(name: str, models: dict[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {"api": api, "baseUrl": base_url}
     if name == "mistral":
         entry["compat"] = MISTRAL["compat"]
-    return {**entry, "models": {key: model_entry(models[key], entry) for key in sorted(models)}}
+    return {**entry, "models": {key: model_entry(name, models[key], entry) for key in sorted(models)}}
 
 
-def model_entry(facts: dict[str, Any], provider: dict[str, Any]) -> dict[str, Any]:
+def model_entry(name: str, facts: dict[str, Any], provider: dict[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {"name": facts["name"]}
     if facts["api"] != provider["api"]:
         made |= {"api": facts["api"], "baseUrl": facts["baseUrl"]}
@@ -244,9 +247,10 @@ def model_entry(facts: dict[str, Any], provider: dict[str, Any]) -> dict[str, An
     if facts.get("headers"):
         made["headers"] = facts["headers"]
     compat = dict(facts.get("compat", {}))
-    # Of OpenAI's own models the program knows the levels, and better than this file.
     if "thinkingLevelMap" in facts and facts["api"] != "openai-responses":
         compat["thinkingLevelMap"] = facts["thinkingLevelMap"]
+    if name in KNOWN_LEVELS:
+        compat = {key: value for key, value in compat.items() if key not in LEVELS}
     if compat:
         made["compat"] = dict(sorted(compat.items()))
     return made

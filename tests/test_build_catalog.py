@@ -123,7 +123,6 @@ def test_facts_come_from_the_models_file_and_prices_from_the_list(tmp_path: Path
         "cost": {"input": 2, "output": 3},
         "contextWindow": 900,
         "maxTokens": 100,
-        "compat": {"thinkingLevelMap": {"xhigh": "max"}},
     }
     mistral = catalog["providers"]["mistral"]
     assert (mistral["api"], mistral["baseUrl"]) == ("openai-completions", "https://api.mistral.ai/v1")
@@ -135,3 +134,16 @@ def test_facts_come_from_the_models_file_and_prices_from_the_list(tmp_path: Path
     assert "2 anthropic: not taken over" in report
     assert "1 anthropic: no price per token" in report
     assert "1 anthropic: new models" in report
+
+
+def test_how_a_model_is_asked_to_think_stays_out_where_the_program_knows_better(
+    tmp_path: Path, price_list: Path
+) -> None:
+    known = known_models()
+    compat = {"thinkingFormat": "zai", "supportsReasoningEffort": False, "zaiToolStream": True}
+    for provider in ("google", "moonshotai", "deepseek"):
+        known[provider]["thinks"] = model(reasoning=True, thinkingLevelMap={"medium": None}, compat=compat)
+    providers = json.loads(build(tmp_path, price_list, known)[0])["providers"]
+    for provider in ("google", "moonshot"):
+        assert providers[provider]["models"]["thinks"]["compat"] == {"zaiToolStream": True}
+    assert providers["deepseek"]["models"]["thinks"]["compat"] == {**compat, "thinkingLevelMap": {"medium": None}}

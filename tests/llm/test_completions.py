@@ -111,12 +111,26 @@ def test_what_nobody_asked_for_is_left_to_the_server():
         ("https://api.moonshot.ai/v1", {"supportsReasoningEffort": False}, "off", {"thinking": {"type": "disabled"}}),
         ("https://api.deepseek.com", {}, "high", {"thinking": {"type": "enabled"}, "reasoning_effort": "high"}),
         ("https://api.x.ai/v1", {}, "high", {}),
+        ("https://api.x.ai/v1", {"id": "grok-4.7"}, "xhigh", {"reasoning_effort": "xhigh"}),
+        ("https://api.x.ai/v1", {"id": "grok-4.3"}, "off", {"reasoning_effort": "none"}),
+        ("https://api.mistral.ai/v1", {"id": "mistral-small-2603"}, "low", {"reasoning_effort": "high"}),
+        ("https://api.mistral.ai/v1", {"id": "mistral-small-2603"}, "off", {"reasoning_effort": "none"}),
+        ("https://api.groq.com/openai/v1", {"id": "qwen/qwen3-32b"}, "off", {"reasoning_effort": "none"}),
+        ("https://api.moonshot.ai/v1", {"id": "kimi-k3"}, "xhigh", {"reasoning_effort": "max"}),
+        (
+            "https://api.z.ai/api/paas/v4",
+            {"id": "glm-5.3"},
+            "medium",
+            {"thinking": {"type": "enabled"}, "reasoning_effort": "low"},
+        ),
         (LOCAL, {"thinkingFormat": "qwen"}, "low", {"enable_thinking": True}),
         (LOCAL, {"thinkingFormat": "qwen-chat-template"}, "off", {"chat_template_kwargs": {"enable_thinking": False}}),
     ],
 )
 def test_thinking_is_asked_for_in_the_servers_own_way(base_url: str, compat: dict, level: Any, fields: dict):
-    ask = body(model(base_url, reasoning=True, compat=compat), reasoning=level)
+    own = {name: value for name, value in compat.items() if name != "id"}
+    at = changed(model(base_url, reasoning=True, compat=own), id=compat.get("id", "m"))
+    ask = body(at, reasoning=level)
     words = {"reasoning", "reasoning_effort", "thinking", "enable_thinking", "chat_template_kwargs"}
     assert {name: ask[name] for name in words & set(ask)} == fields
 
@@ -174,6 +188,26 @@ def test_thinking_goes_back_as_text_where_the_server_takes_no_other():
     at = model(reasoning=True, compat={"requiresThinkingAsText": True})
     said = body(at, user("a"), thought(at), user("b"))["messages"][2]
     assert said == {"role": "assistant", "content": "hm\n\nhi"}
+
+
+def test_thinking_that_came_as_a_piece_of_the_content_goes_back_as_one():
+    at = model("https://api.mistral.ai/v1", reasoning=True)
+    piece = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    said = body(at, user("a"), thought(at, "content"), user("b"))["messages"][2]
+    assert said == {"role": "assistant", "content": [piece, {"type": "text", "text": "hi"}]}
+    other = changed(at, id="another")
+    assert body(other, user("a"), thought(at, "content"), user("b"))["messages"][2]["content"] == (
+        "<thinking>\nhm\n</thinking>hi"
+    )
+
+
+def test_a_host_with_many_caches_is_told_which_conversation_it_is():
+    def sent(base_url: str) -> dict[str, str]:
+        ask = Request(model=model(base_url), system="", messages=(user("hi"),), cache_key="s1")
+        return WIRE.http_request(ask, Credentials(), WIRE.payload(ask)).headers
+
+    assert sent("https://api.x.ai/v1")["x-grok-conv-id"] == "s1"
+    assert "x-grok-conv-id" not in sent(LOCAL)
 
 
 def test_a_server_that_wants_reasoning_on_every_message_gets_it():
@@ -334,7 +368,10 @@ def test_content_in_pieces_with_types_is_read():
     chunk = delta(
         content=[{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "x"}]
     )
-    assert read(chunk, delta("stop")).content == (Thinking(thinking="hm"), Text(text="x"))
+    assert read(chunk, delta("stop")).content == (
+        Thinking(thinking="hm", thinking_signature="content"),
+        Text(text="x"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_claude_that_always_thinks_has_no_off():
     def claude(name: str) -> Model:
         return Model(provider="p", id=name, api="anthropic-messages", base_url="http://x", reasoning=True)
 
-    assert supported(claude("claude-fable-5-1")) == ("minimal", "low", "medium", "high")
+    assert supported(claude("claude-fable-5-1")) == ("minimal", "low", "medium", "high", "xhigh")
     assert "off" in supported(claude("claude-opus-5"))
     assert clamp(claude("claude-opus-5-5"), "off")[0] == "minimal"
 
@@ -85,6 +85,55 @@ def test_models_of_openai_have_the_levels_of_their_generation(name: str, levels:
 
 
 @pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("claude-opus-4-5", None),
+        ("claude-sonnet-4-6", None),
+        ("claude-opus-4-6", "max"),
+        ("claude-opus-4-7", "xhigh"),
+        ("claude-opus-4-20250514", None),
+        ("claude-sonnet-5", "xhigh"),
+        ("claude-haiku-5-5", "xhigh"),
+        ("claude-mythos-5-2", "xhigh"),
+    ],
+)
+def test_claude_thinks_harder_than_high_where_there_is_more(name: str, told: str | None):
+    at = Model(provider="p", id=name, api="anthropic-messages", base_url="http://x", reasoning=True)
+    assert ("xhigh" in supported(at)) == (told is not None)
+    assert told is None or provider_name(at, "xhigh") == told
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "levels"),
+    [
+        ("api.x.ai", "grok-3-mini", "low=low high=high"),
+        ("api.x.ai", "grok-4", "medium="),
+        ("api.x.ai", "grok-4-fast", "medium="),
+        ("api.x.ai", "grok-4.20-0309-reasoning", "medium="),
+        ("api.x.ai", "grok-4.3", "off=none low=low medium=medium high=high"),
+        ("api.x.ai", "grok-4.5", "low=low medium=medium high=high"),
+        ("api.x.ai", "grok-4.7", "low=low medium=medium high=high xhigh=xhigh"),
+        ("api.mistral.ai", "mistral-medium-3-5", "off=none high=high"),
+        ("api.mistral.ai", "magistral-medium-latest", "medium="),
+        ("api.groq.com", "qwen/qwen3-32b", "off=none high=default"),
+        ("api.groq.com", "openai/gpt-oss-120b", "low=low medium=medium high=high"),
+        ("api.groq.com", "groq/compound", "medium="),
+        ("api.cerebras.ai", "qwen-3.8-27b", "off=none low=low medium=medium high=high"),
+        ("api.z.ai", "glm-5.1", "off=off medium=medium"),
+        ("api.z.ai", "glm-5.2", "off=off high=high xhigh=max"),
+        ("api.z.ai", "glm-5.3-flash", "low=low high=high xhigh=max"),
+        ("api.moonshot.ai", "kimi-k2.6", "off=off medium=medium"),
+        ("api.moonshot.ai", "kimi-k2.7-code", "medium="),
+        ("api.moonshot.ai", "kimi-k3.1-pro", "low=low high=high xhigh=max"),
+        ("127.0.0.1:8080", "glm-5.3", "off=off minimal=minimal low=low medium=medium high=high"),
+    ],
+)
+def test_each_host_is_told_the_levels_that_it_has_for_a_model(host: str, name: str, levels: str):
+    at = Model(provider="p", id=name, api="openai-completions", base_url=f"https://{host}/v1", reasoning=True)
+    assert " ".join(f"{level}={provider_name(at, level)}" for level in supported(at)) == levels
+
+
+@pytest.mark.parametrize(
     ("host", "name", "has_off"),
     [
         ("https://openrouter.ai/api/v1", "anthropic/claude-fable-5", False),
@@ -93,6 +142,8 @@ def test_models_of_openai_have_the_levels_of_their_generation(name: str, levels:
         ("https://openrouter.ai/api/v1", "deepseek/deepseek-r1-0528", False),
         ("https://api.moonshot.ai/v1", "kimi-k2.6", True),
         ("https://api.moonshot.ai/v1", "kimi-k3", False),
+        ("https://openrouter.ai/api/v1", "x-ai/grok-4.5", False),
+        ("https://openrouter.ai/api/v1", "z-ai/glm-5.3", False),
         ("http://127.0.0.1:11434/v1", "deepseek-r1:8b", True),
     ],
 )

@@ -8,6 +8,8 @@ _ADAPTIVE = r"claude-(?:(?:opus|sonnet|haiku)-(?:4[-.](?:[6-9]|\d\d)|[5-9])|fabl
 _ON_REQUEST = r"claude-(?:opus|sonnet|haiku)-4[-.]"
 _ALWAYS = r"claude-(?:fable|mythos|(?:opus|sonnet)-(?:5[-.][5-9]|[6-9])(?!\d{4}))"
 _BOUND = r"claude-(?:fable|mythos|opus|sonnet|haiku)-(?:5[-.][1-9]|[6-9])(?!\d{4})"
+_XHIGH = r"claude-(?:(?:opus|sonnet|haiku)-(?:4[-.](?:[7-9]|\d\d)|[5-9])|fable|mythos)(?!\d{4})"
+_MAX = r"claude-opus-4[-.]6(?!\d)"
 _SAMPLED = r"claude-(?:opus|sonnet|haiku)-4[-.]6(?!\d)"
 
 
@@ -17,8 +19,13 @@ def is_adaptive(model_id: str) -> bool:
 
 
 def level_names(model_id: str) -> dict[str, str | None]:
-    """Without `off` where it cannot be told not to think."""
-    return {"off": None} if re.search(_ALWAYS, model_id) else {}
+    """Without `off` where it cannot be told not to think, with `xhigh` where there is more than `high`."""
+    names: dict[str, str | None] = {"off": None} if re.search(_ALWAYS, model_id) else {}
+    if re.search(_XHIGH, model_id):
+        names["xhigh"] = "xhigh"
+    elif re.search(_MAX, model_id):
+        names["xhigh"] = "max"
+    return names
 
 
 def thinks_unasked(model_id: str) -> bool:

@@ -1,14 +1,9 @@
 """Thinking levels: which of them a model has, and what its provider calls them."""
 
-import re
 from typing import Any
 
-from marvin_agent.llm import claude, gpt
+from marvin_agent.llm import claude, gemini, gpt, hosts
 from marvin_agent.llm.values import THINKING_LEVELS, Model, ThinkingLevel
-
-_REFUSE_OFF = ("openrouter.ai", "api.moonshot")
-"""Servers that call it an error when a model is told not to think that cannot leave it."""
-_ALWAYS = r"gemini-(?:2\.5-pro|[3-9])|deepseek-r1|kimi-k(?:2\.7|2-thinking|[3-9])"
 
 
 def supported(model: Model) -> tuple[ThinkingLevel, ...]:
@@ -41,7 +36,7 @@ def clamp(model: Model, level: ThinkingLevel) -> tuple[ThinkingLevel, str | None
 
 
 def provider_name(model: Model, level: ThinkingLevel) -> str:
-    """What the provider calls a level; its own name unless the model's map has another."""
+    """What the provider calls a level: our name unless it has another; empty where nothing is said of it."""
     name = _names(model).get(level)
     return name if isinstance(name, str) else level
 
@@ -56,11 +51,12 @@ def _known(model: Model) -> dict[str, Any]:
     match model.api:
         case "anthropic-messages":
             return claude.level_names(model.id)
+        case "google-generative-ai":
+            return gemini.level_names(model.id)
         case "openai-responses" | "openai-completions":
             names = gpt.level_names(model.id)
-            if any(host in model.base_url for host in _REFUSE_OFF):
+            if "openrouter.ai" in model.base_url:
                 names |= claude.level_names(model.id)
-                names |= {"off": None} if re.search(_ALWAYS, model.id) else {}
-            return names
+            return names | hosts.level_names(model.base_url, model.id)
         case _:
             return {}

@@ -10,13 +10,15 @@ from marvin_agent.llm import failure
 from marvin_agent.llm.builder import Builder
 from marvin_agent.llm.lenient import decode
 from marvin_agent.llm.values import Credentials, HttpRequest, Request, ServerSentEvent
-from marvin_agent.llm.wire.completions_body import body
+from marvin_agent.llm.wire.completions_body import PIECES, body
 from marvin_agent.llm.wire.completions_compat import compat_of
 from marvin_agent.llm.wire.fields import mapping, mappings, string
 from marvin_agent.llm.wire.sending import http_request
 from marvin_agent.messages import StopReason, raw
 
 _DETAIL_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
+_AFFINITY = ("x-session-affinity", "x-grok-conv-id")
+"""Where a host looks up which of its servers has the conversation's beginning in its cache."""
 _HIDDEN = -1
 """The part of thinking of which nothing is shown."""
 _STOP_REASONS: dict[str, StopReason] = {
@@ -185,12 +187,17 @@ class CompletionsParser:
                 case {"type": "text", "text": str(text)}:
                     self._builder.text(self._key("text"), text)
                 case {"type": "thinking", "thinking": list(inner)}:
-                    text = "".join(str(item.get("text") or "") for item in inner if isinstance(item, dict))
-                    self._builder.thinking(self._key("thinking"), text)
+                    self._thinking_piece("".join(str(item.get("text") or "") for item in mappings(inner)))
                 case {"type": "thinking", "thinking": str(text)}:
-                    self._builder.thinking(self._key("thinking"), text)
+                    self._thinking_piece(text)
                 case _:
                     pass
+
+    def _thinking_piece(self, text: str) -> None:
+        if text:
+            key = self._key("thinking")
+            self._builder.thinking_signature(key, PIECES)
+            self._builder.thinking(key, text)
 
     def _call(self, call: _Call, place: int) -> None:
         function = call.function or _Function()
@@ -271,7 +278,7 @@ class CompletionsWire:
         if credentials.api_key:
             headers["authorization"] = f"Bearer {credentials.api_key}"
         if request.cache_key and compat_of(request.model).send_session_affinity_headers:
-            headers["x-session-affinity"] = request.cache_key
+            headers |= dict.fromkeys(_AFFINITY, request.cache_key)
         return http_request(request.model, credentials, "/chat/completions", payload, headers)
 
     def parser(self, builder: Builder) -> CompletionsParser:

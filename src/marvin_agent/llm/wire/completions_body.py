@@ -23,6 +23,8 @@ from marvin_agent.messages import (
 
 # The fields in which servers send thinking. A signature that is one of these says where the thinking came in.
 THINKING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+PIECES = "content"
+"""The signature of thinking that came as a piece of the content, beside the text."""
 _CACHED = {"type": "ephemeral"}
 _NO_TEXT = "(no output)"
 _SEE_IMAGE = "(see the image that follows)"
@@ -91,7 +93,7 @@ def _thinking_options(request: Request, compat: Compat) -> dict[str, Any]:
         case "qwen-chat-template":
             return {"chat_template_kwargs": {"enable_thinking": thinks}}
         case "openai":
-            if not compat.supports_reasoning_effort or (not thinks and name == "off"):
+            if not compat.supports_reasoning_effort or not name or (not thinks and name == "off"):
                 return {}
             return {"reasoning_effort": name}
 
@@ -175,10 +177,13 @@ def _assistant(message: AssistantMessage, request: Request, compat: Compat) -> d
     thoughts = [part for part in message.content if isinstance(part, Thinking) and part.thinking.strip()]
     text = "".join(part.text for part in message.content if isinstance(part, Text))
     calls = message.tool_calls
-    if compat.requires_thinking_as_text and thoughts:
+    pieces = [_thinking_piece(part) for part in thoughts if part.thinking_signature == PIECES]
+    if compat.requires_thinking_as_text and thoughts and not pieces:
         text = "\n\n".join([*(part.thinking for part in thoughts), text] if text else [p.thinking for p in thoughts])
         thoughts = []
     said: dict[str, Any] = {"role": "assistant", "content": text or None}
+    if pieces:
+        said["content"] = [*pieces, {"type": "text", "text": text}] if text else pieces
     field = next((part.thinking_signature for part in thoughts if part.thinking_signature in THINKING_FIELDS), None)
     if details := next((found for part in message.content if (found := _details(part))), None):
         said["reasoning_details"] = details
@@ -191,6 +196,10 @@ def _assistant(message: AssistantMessage, request: Request, compat: Compat) -> d
     elif not text:
         return None  # nothing that this API could be told
     return said
+
+
+def _thinking_piece(part: Thinking) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": [{"type": "text", "text": part.thinking}]}
 
 
 def _details(part: Text | Thinking | ToolCall) -> list[Any] | None:

@@ -1,5 +1,6 @@
 """How servers that speak chat completions differ: known by their address, corrected by a model's `compat`."""
 
+import re
 from typing import Any, Literal
 
 import msgspec
@@ -39,26 +40,30 @@ _OPENAI: dict[str, Any] = {
     "supportsPromptCacheKey": True,
     "maxTokensField": "max_completion_tokens",
 }
-_BY_HOST: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("api.openai.com", _OPENAI),
-    (".openai.azure.com", _OPENAI),
-    ("openrouter.ai", {"thinkingFormat": "openrouter"}),
-    ("api.x.ai", {"supportsReasoningEffort": False}),
-    ("api.z.ai", {"thinkingFormat": "zai", "supportsReasoningEffort": False}),
-    ("open.bigmodel.cn", {"thinkingFormat": "zai", "supportsReasoningEffort": False}),
-    ("api.deepseek.com", {"thinkingFormat": "deepseek", "requiresReasoningContentOnAssistantMessages": True}),
-    ("api.moonshot", {"thinkingFormat": "zai", "requiresReasoningContentOnAssistantMessages": True}),
-    ("dashscope", {"thinkingFormat": "qwen"}),
-    ("api.cerebras.ai", {"maxTokensField": "max_completion_tokens"}),
-    ("api.groq.com", {"maxTokensField": "max_completion_tokens"}),
+# The first that fits counts: a host, and how the id of a model begins there.
+_BY_HOST: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("api.openai.com", r"", _OPENAI),
+    (".openai.azure.com", r"", _OPENAI),
+    ("openrouter.ai", r"anthropic/", {"thinkingFormat": "openrouter", "cacheControlFormat": "anthropic"}),
+    ("openrouter.ai", r"", {"thinkingFormat": "openrouter"}),
+    ("api.x.ai", r"", {"sendSessionAffinityHeaders": True}),
+    ("api.z.ai", r"glm-(?:5\.[2-9]|[6-9])", {"thinkingFormat": "deepseek"}),
+    ("api.z.ai", r"", {"thinkingFormat": "zai"}),
+    ("open.bigmodel.cn", r"", {"thinkingFormat": "zai"}),
+    ("api.deepseek.com", r"", {"thinkingFormat": "deepseek", "requiresReasoningContentOnAssistantMessages": True}),
+    ("api.moonshot", r"kimi-k[3-9]", {"requiresReasoningContentOnAssistantMessages": True}),
+    ("api.moonshot", r"", {"thinkingFormat": "zai", "requiresReasoningContentOnAssistantMessages": True}),
+    ("dashscope", r"", {"thinkingFormat": "qwen"}),
+    ("api.cerebras.ai", r"", {"maxTokensField": "max_completion_tokens"}),
+    ("api.groq.com", r"", {"maxTokensField": "max_completion_tokens"}),
     (
         "mistral.ai",
+        r"",
         {
             "requiresToolResultName": True,
             "requiresThinkingAsText": True,
             "requiresMistralToolIds": True,
             "requiresAssistantAfterToolResult": True,
-            "supportsReasoningEffort": False,
             "supportsUsageInStreaming": False,
         },
     ),
@@ -68,9 +73,7 @@ _BY_HOST: tuple[tuple[str, dict[str, Any]], ...] = (
 def compat_of(model: Model, base_url: str | None = None) -> Compat:
     """What this model's server takes."""
     host = origin(base_url or model.base_url)
-    found = next((facts for name, facts in _BY_HOST if name in host), {})
-    if "openrouter.ai" in host and model.id.startswith("anthropic/"):
-        found = {**found, "cacheControlFormat": "anthropic"}
+    found = next((facts for name, id_, facts in _BY_HOST if name in host and re.match(id_, model.id)), {})
     try:
         return msgspec.convert({**found, **model.compat}, Compat)
     except msgspec.ValidationError as error:

@@ -1,9 +1,9 @@
 """A request as the body of Gemini's generateContent."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from marvin_agent.llm import gemini
 from marvin_agent.llm.history import prepare
 from marvin_agent.llm.thinking import clamp, provider_name
 from marvin_agent.llm.values import Credentials, Model, Request, ThinkingLevel, ToolSpec
@@ -24,8 +24,7 @@ MADE_UP_ID = "marvin_"
 _NO_SIGNATURE = "skip_thought_signature_validator"
 """What Google documents for a call that another model made: Gemini 3 refuses one without any signature."""
 
-_GEMINI_3 = re.compile(r"gemini-(?:[3-9]|\d\d)(?:\.\d+)?\b")  # and what came after it
-_BUDGETS_PRO = {"off": 128, "minimal": 128, "low": 2048, "medium": 8192, "high": 32768}
+_BUDGETS_PRO = {"minimal": 128, "low": 2048, "medium": 8192, "high": 32768}
 _BUDGETS_FLASH = {"off": 0, "minimal": 128, "low": 2048, "medium": 8192, "high": 24576}
 _LEAST_OF_FLASH_LITE = 512
 _BUDGET_OF_THE_MODEL = -1
@@ -79,10 +78,8 @@ def _how_much(model: Model, level: ThinkingLevel) -> dict[str, Any]:
     if name != level:
         is_budget = name.lstrip("-").isdigit()
         return {"thinkingBudget": int(name)} if is_budget else {"thinkingLevel": name}
-    if _GEMINI_3.search(model.id):
-        if "flash" in model.id:
-            return {"thinkingLevel": "MINIMAL" if level == "off" else level.upper()}
-        return {"thinkingLevel": "HIGH" if level in ("medium", "high", "xhigh") else "LOW"}
+    if gemini.has_levels(model.id):
+        return {"thinkingLevel": level.upper()}
     if "2.5-pro" in model.id:
         return {"thinkingBudget": _BUDGETS_PRO.get(level, _BUDGETS_PRO["high"])}
     if "2.5-flash" in model.id:
@@ -96,7 +93,7 @@ def _how_much(model: Model, level: ThinkingLevel) -> dict[str, Any]:
 
 def _contents(request: Request) -> Iterator[dict[str, Any]]:
     messages = prepare(request.messages, request.model)
-    gemini_3 = _GEMINI_3.search(request.model.id) is not None
+    gemini_3 = gemini.has_levels(request.model.id)
     ids: set[str] = set()
     results: list[ToolResultMessage] = []
     for message in messages:
