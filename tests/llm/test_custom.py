@@ -84,6 +84,11 @@ def test_everything_that_the_format_has_is_read(tmp_path: Path) -> None:
         ({"models": [{"id": "x", "cost": {"inputs": 1}}]}, 8, "Did you mean `input`?"),
         ({"models": [{"id": "x", "cost": {"input": -1}}]}, 8, "less than nothing"),
         ({"models": [{"id": "x"}, {"id": "x"}]}, 9, "a second time"),
+        ({"models": [{"id": "x", "input": ["text", "images"]}]}, 7, "cannot have “images”(.|\n)*some of text, image"),
+        ({"models": [{"id": "x", "compat": {"supportsStore": "yes"}}]}, 8, "`supportsStore`(.|\n)*bool"),
+        ({"compat": {"maxTokensField": "max"}}, 5, "`maxTokensField`.*'max'"),
+        ({"compat": {"thinkingLevelMap": {"low": 1}}}, 6, "`low` must be a text"),
+        ({"models": [{"id": "x", "thinkingLevelMap": {"low": 1}}]}, 8, "`low` must be a text"),
         ({"api": "scripted"}, 4, "needs `baseUrl`"),
     ],
 )
@@ -93,6 +98,13 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, provider: Any, line
         load_custom(path)
     assert (caught.value.file, caught.value.line) == (path, line)
     assert re.search(words, caught.value.show()), caught.value.show()
+
+
+def test_what_other_programs_keep_in_compat_is_left_alone(tmp_path: Path) -> None:
+    compat = {"openRouterRouting": {"only": ["x"]}, "thinkingLevelMap": {"off": None, "max": "max"}}
+    own = load_custom(written(tmp_path, {"providers": {"mine": {"compat": compat}}})).get("mine")
+    assert own is not None
+    assert own.compat == compat
 
 
 def test_every_wrong_provider_is_told_at_once(tmp_path: Path) -> None:

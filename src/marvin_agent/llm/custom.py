@@ -7,7 +7,10 @@ A provider of the catalogue's name changes that one: its base URL, headers and k
 
 import os
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any, TypeVar, get_args
+
+import msgspec
 
 from marvin_agent.errors import ConfigError
 from marvin_agent.jsonfile import Document, JsonPath, read_json
@@ -20,11 +23,13 @@ SCRIPTED = "scripted"
 SCRIPTED_URL = "http://scripted.invalid/v1"
 """The base URL of scripted models. Nothing is ever sent to it: `compat["script"]` has the file."""
 
+_COMPAT = "marvin_agent.llm.wire.completions_compat"
 _PROVIDER_KEYS = ("api", "baseUrl", "apiKey", "headers", "authHeader", "compat", "models", "name")
 _MODEL_KEYS = (
     "id", "name", "api", "baseUrl", "reasoning", "input", "cost", "contextWindow", "maxTokens", "headers", "compat",
     "thinkingLevelMap",
 )  # fmt: skip
+_INPUTS = ("text", "image")
 _COST_KEYS = ("input", "output", "cacheRead", "cacheWrite")
 _APIS = tuple(name for name in get_args(Api) if name != "local")
 
@@ -45,13 +50,13 @@ class CustomModel:
         self.name = reader.text("name") or self.id
         self.api, self.base_url, script = _address(reader)
         self.reasoning: bool = reader.get("reasoning", bool, False)
-        self.input: tuple[str, ...] = tuple(reader.texts("input")) or ("text",)
+        self.input: tuple[str, ...] = tuple(reader.choices("input", _INPUTS)) or ("text",)
         self.cost = _price(reader.inner("cost", _COST_KEYS))
         self.context_window = reader.count("contextWindow", 128_000)
         self.max_tokens = reader.count("maxTokens", 8_192)
         self.headers = _headers(reader)
-        self.compat: dict[str, Any] = {**reader.get("compat", dict, {}), **script}
-        if thinking := reader.get("thinkingLevelMap", dict, {}):
+        self.compat: dict[str, Any] = {**_compat(reader), **script}
+        if thinking := _level_names(reader):
             self.compat["thinkingLevelMap"] = thinking
 
 
@@ -67,7 +72,7 @@ class CustomProvider:
         self.api_key = reader.secret("apiKey")
         self.headers = _headers(reader)
         self.auth_header: bool = reader.get("authHeader", bool, False)
-        self.compat: dict[str, Any] = {**reader.get("compat", dict, {}), **script}
+        self.compat: dict[str, Any] = {**_compat(reader), **script}
         self.models: dict[str, CustomModel] = {}
         for inner in reader.items("models", _MODEL_KEYS):
             model = CustomModel(inner)
@@ -145,6 +150,32 @@ def _headers(reader: "_Reader") -> dict[str, Secret]:
     return {name: secret for name in given if (secret := inner.secret(name)) is not None}
 
 
+def _compat(reader: "_Reader") -> dict[str, Any]:
+    """Keys that are not ours are left alone: other programs read the file too."""
+    given: dict[str, Any] = reader.get("compat", dict, {})
+    if not given:
+        return given
+    inner = reader.inner("compat", tuple(given))
+    _level_names(inner)
+    # Few files have any of it.
+    kind = import_module(_COMPAT).Compat
+    for key, value in given.items():
+        try:
+            msgspec.convert({key: value}, kind)
+        except msgspec.ValidationError as error:
+            raise inner.error(f"`{key}` cannot be this: {str(error).partition(' - at ')[0]}", key) from None
+    return given
+
+
+def _level_names(reader: "_Reader") -> dict[str, Any]:
+    names: dict[str, Any] = reader.get("thinkingLevelMap", dict, {})
+    if names:
+        inner = reader.inner("thinkingLevelMap", tuple(names))
+        for level in names:
+            inner.text(level)
+    return names
+
+
 def _price(reader: "_Reader") -> Price:
     found = {key: float(reader.get(key, (int, float), 0)) for key in _COST_KEYS}
     for key, value in found.items():
@@ -209,6 +240,13 @@ class _Reader:
         for value in values:
             if not isinstance(value, str):
                 raise self.error(f"`{key}` must be a list of texts", key)
+        return values
+
+    def choices(self, key: str, known: tuple[str, ...]) -> list[str]:
+        values = self.texts(key)
+        for value in values:
+            if value not in known:
+                raise self.error(f"`{key}` cannot have “{value}”", key, hint=f"It has some of {', '.join(known)}.")
         return values
 
     def count(self, key: str, default: int) -> int:

@@ -70,9 +70,9 @@ _BY_HOST: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 
 
-def compat_of(model: Model, base_url: str | None = None) -> Compat:
+def compat_of(model: Model) -> Compat:
     """What this model's server takes."""
-    host = origin(base_url or model.base_url)
+    host = origin(model.base_url)
     found = next((facts for name, id_, facts in _BY_HOST if name in host and re.match(id_, model.id)), {})
     try:
         return msgspec.convert({**found, **model.compat}, Compat)
