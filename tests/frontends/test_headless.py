@@ -331,6 +331,16 @@ def test_a_conversation_is_recorded_and_played_back(marvin: Marvin) -> None:
     assert marvin.run("-p", "--replay", "nothing.jsonl", "hi").code == 78
 
 
+def test_what_the_environment_hides_stays_out_of_a_recording(marvin: Marvin) -> None:
+    calls = [{"name": "bash", "arguments": {"command": "echo $GITHUB_TOKEN"}}]
+    marvin.script({"toolCalls": calls}, {"text": "Seen."})
+    done = marvin.run("-p", "--auto", "--record", "talk.jsonl", "look", env={"GITHUB_TOKEN": "a-token-of-mine"})
+    assert done.stdout == "Seen.\n"
+    assert "a-token-of-mine" not in (marvin.work / "talk.jsonl").read_text()
+    again = marvin.run("-p", "--auto", "--replay", "talk.jsonl", "look", env={"GITHUB_TOKEN": "another"})
+    assert again.stdout == "Seen.\n", again.stderr
+
+
 def test_system_prompts_reach_the_model(marvin: Marvin) -> None:
     marvin.script({"text": "a"}, {"text": "b"})
     marvin.run("-p", "--system-prompt", "You are a parrot.", "--append-system-prompt", "Speak.", "--record", "a", "hi")

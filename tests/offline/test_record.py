@@ -44,6 +44,19 @@ async def test_a_recording_has_the_request_the_head_each_chunk_and_the_end(tmp_p
     assert inner.closed
 
 
+async def test_a_key_that_a_tool_printed_is_not_kept_either(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    transport = Recorder(str(path), cwd="/", keys=("github-token-1", "")).over(
+        FakeTransport(b"it is github-tok", b"en-1")
+    )
+    await read(transport, request(messages=["GITHUB_TOKEN=github-token-1"]))
+    await transport.close()
+    assert "github-token-1" not in path.read_text()
+    _, sent, _, *chunks, _ = lines(path)
+    assert sent["body"]["messages"] == ["GITHUB_TOKEN=***"]
+    assert "".join(chunk["text"] for chunk in chunks) == "it is ***"
+
+
 async def test_a_recording_is_for_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.touch(0o644)

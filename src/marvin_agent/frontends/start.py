@@ -24,6 +24,7 @@ from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.sources import Source
 from marvin_agent.llm.auth.keys import provider_key_names
+from marvin_agent.llm.auth.store import AuthFile
 from marvin_agent.llm.values import Price
 from marvin_agent.nearest import nearest_names
 from marvin_agent.places import Places
@@ -204,6 +205,15 @@ def _wrap(options: argparse.Namespace, places: Places) -> Wrap | None:
         return lambda transport: made
     if options.record:
         record = importlib.import_module("marvin_agent.llm.offline.record")
-        over: Wrap = record.Recorder(os.path.join(places.cwd, options.record), cwd=places.cwd).over
+        path = os.path.join(places.cwd, options.record)
+        over: Wrap = record.Recorder(path, cwd=places.cwd, keys=_known_secrets(places)).over
         return over
     return None
+
+
+def _known_secrets(places: Places) -> list[str]:
+    """What the environment and the stored keys hold: a command that prints it must not bring it into a recording."""
+    named = importlib.import_module("marvin_agent.masking").names_a_secret
+    stored = AuthFile(places.auth_file)
+    keys = [stored.get(provider) or "" for provider in stored.providers()]
+    return [*keys, *(value for name, value in os.environ.items() if named(name))]

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -21,11 +21,12 @@ class Recorder:
     """A recording that is being made, of one run. `over` gives a transport that is recorded; they share the file.
 
     The file must not be there yet, or be empty: a recording is never overwritten. UsageError when it cannot be made.
-    `cwd` is where the run works.
+    `cwd` is where the run works; `keys` are known to be secrets, whether or not they are sent as one: a tool may print
+    them.
     """
 
-    def __init__(self, path: str, *, cwd: str) -> None:
-        self.secrets = Secrets()
+    def __init__(self, path: str, *, cwd: str, keys: Iterable[str] = ()) -> None:
+        self.secrets = Secrets(keys)
         self.file = _File(path)
         self._count = 0
         self.file.write(Header(created=datetime.now(UTC).isoformat(timespec="seconds"), cwd=cwd))

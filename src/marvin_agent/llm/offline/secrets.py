@@ -1,6 +1,7 @@
 """Keeps secrets out of what is written down: which headers may be kept, and the values that are masked everywhere."""
 
 import re
+from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import msgspec
@@ -31,8 +32,10 @@ class Secrets:
 
     __slots__ = ("_needles",)
 
-    def __init__(self) -> None:
+    def __init__(self, keys: Iterable[str] = ()) -> None:
         self._needles: list[bytes] = []
+        for key in keys:
+            self._learn("key", key)
 
     def learn(self, url: str, headers: dict[str, str]) -> None:
         """Remember what in a request may be a key."""
