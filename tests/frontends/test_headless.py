@@ -1,6 +1,7 @@
 """`marvin -p` as a user runs it: the answer, the exit code, and what is said on the way."""
 
 import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -70,6 +71,17 @@ def test_a_retry_is_visible_and_leaves_one_answer(marvin: Marvin) -> None:
     done = marvin.run("-p", "hi")
     assert (done.code, done.stdout) == (0, "right\n")
     assert "retry 1/" in done.stderr
+
+
+def test_a_retry_is_one_line_and_what_to_do_comes_once_at_the_end(marvin: Marvin) -> None:
+    marvin.configure(retry={"baseDelayMs": 1, "maxAttempts": 3})
+    with socket.socket() as taken:  # a port on which nobody listens
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        marvin.provider("gone", api="openai-completions", baseUrl=url, models=[{"id": "m"}])
+        done = marvin.run("-p", "--model", "gone/m", "hi")
+    lines = done.stderr.splitlines()
+    assert [line[:9] for line in lines] == ["retry 1/2", "retry 2/2", "marvin: g", "Is the se"], done.stderr
 
 
 def test_a_failed_run_exits_1_and_says_why(marvin: Marvin) -> None:

@@ -58,8 +58,8 @@ class Progress:
             case out.ToolEnded():
                 self._tool(event)
             case out.RetryStarted():
-                wait = event.delay_ms / 1000
-                self._say(f"retry {event.attempt}/{event.max_attempts} in {wait:.1f} s: {event.error}", "33")
+                wait, why = event.delay_ms / 1000, event.error.partition("\n")[0]  # what to do about it: when it failed
+                self._say(f"retry {event.attempt}/{event.max_attempts} in {wait:.1f} s: {why}", "33")
             case out.Notice():
                 source = "" if event.source == "marvin" else f"{event.source}: "
                 self._say(f"{source}{event.text}", LEVELS[event.level])

@@ -82,7 +82,8 @@ class News:
                     # Who runs a command himself wants to read what it prints.
                     conversation.toggle_last_tool()
             case out.RetryStarted():
-                self._line("warning", f"Trying again in {event.delay_ms / 1000:.1f} s: {event.error}")
+                why = event.error.partition("\n")[0]  # what to do about it is told when it has failed for good
+                self._line("warning", f"Trying again in {event.delay_ms / 1000:.1f} s: {why}")
             case out.CompactionEnded():
                 self._compacted(event)
             case out.AgentEnded():
