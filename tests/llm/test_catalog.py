@@ -132,6 +132,8 @@ def test_a_lookup_from_the_file_on_costs_a_few_milliseconds() -> None:
         ("opus-4.5", "anthropic/claude-opus-4-5"),
         ("haiku 4.5", "anthropic/claude-haiku-4-5"),
         ("openai/gpt-4.1-nan", "openai/gpt-4.1-nano"),
+        ("fireworks/glm", "fireworks/accounts/fireworks/models/glm-5p3"),
+        ("fireworks/glm-5.2", "fireworks/accounts/fireworks/models/glm-5p2"),
     ],
 )
 def test_a_model_of_the_shipped_file_is_found_by(text: str, ref: str) -> None:

@@ -272,8 +272,9 @@ def test_reasoning_of_which_nothing_is_shown_goes_back_even_when_it_comes_last()
     assert said["tool_calls"][0]["id"] == "t1"
 
 
-def test_claude_behind_a_router_has_marks_for_the_cache():
-    at = changed(model(ROUTER), id="anthropic/claude-opus-4.6")
+@pytest.mark.parametrize("name", ["anthropic/claude-opus-4.6", "~anthropic/claude-sonnet-latest"])
+def test_claude_behind_a_router_has_marks_for_the_cache(name: str):
+    at = changed(model(ROUTER), id=name)
     mark = {"cache_control": {"type": "ephemeral"}}
     sent = body(at, user("a"), tools=(TOOL, TOOL))
     assert sent["messages"] == [

@@ -95,6 +95,7 @@ def test_models_of_openai_have_the_levels_of_their_generation(name: str, levels:
         ("claude-sonnet-5", "xhigh"),
         ("claude-haiku-5-5", "xhigh"),
         ("claude-mythos-5-2", "xhigh"),
+        ("claude-3-5-haiku-latest", None),
     ],
 )
 def test_claude_thinks_harder_than_high_where_there_is_more(name: str, told: str | None):
@@ -143,6 +144,10 @@ def test_each_host_is_told_the_levels_that_it_has_for_a_model(host: str, name: s
         ("https://api.moonshot.ai/v1", "kimi-k2.6", True),
         ("https://api.moonshot.ai/v1", "kimi-k3", False),
         ("https://openrouter.ai/api/v1", "x-ai/grok-4.5", False),
+        ("https://openrouter.ai/api/v1", "~anthropic/claude-sonnet-latest", False),
+        ("https://openrouter.ai/api/v1", "~anthropic/claude-haiku-latest", True),
+        ("https://openrouter.ai/api/v1", "~google/gemini-pro-latest", False),
+        ("https://openrouter.ai/api/v1", "~moonshotai/kimi-latest", False),
         ("https://openrouter.ai/api/v1", "z-ai/glm-5.3", False),
         ("http://127.0.0.1:11434/v1", "deepseek-r1:8b", True),
     ],

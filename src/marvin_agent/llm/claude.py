@@ -3,12 +3,12 @@
 import re
 
 # These are compiled when they are first needed: most runs need few of them. No version is followed by four digits: that
-# would be a date.
-_ADAPTIVE = r"claude-(?:(?:opus|sonnet|haiku)-(?:4[-.](?:[6-9]|\d\d)|[5-9])|fable|mythos)(?!\d{4})"
+# would be a date. `claude-opus-latest` of a router is of the newest generation, `claude-3-5-haiku-latest` is not.
+_ADAPTIVE = r"claude-(?:(?:opus|sonnet|haiku)-(?:4[-.](?:[6-9]|\d\d)|[5-9]|latest)|fable|mythos)(?!\d{4})"
 _ON_REQUEST = r"claude-(?:opus|sonnet|haiku)-4[-.]"
-_ALWAYS = r"claude-(?:fable|mythos|(?:opus|sonnet)-(?:5[-.][5-9]|[6-9])(?!\d{4}))"
-_BOUND = r"claude-(?:fable|mythos|opus|sonnet|haiku)-(?:5[-.][1-9]|[6-9])(?!\d{4})"
-_XHIGH = r"claude-(?:(?:opus|sonnet|haiku)-(?:4[-.](?:[7-9]|\d\d)|[5-9])|fable|mythos)(?!\d{4})"
+_ALWAYS = r"claude-(?:fable|mythos|(?:opus|sonnet)-(?:5[-.][5-9]|[6-9]|latest)(?!\d{4}))"
+_BOUND = r"claude-(?:fable|mythos|opus|sonnet|haiku)-(?:5[-.][1-9]|[6-9]|latest)(?!\d{4})"
+_XHIGH = r"claude-(?:(?:opus|sonnet|haiku)-(?:4[-.](?:[7-9]|\d\d)|[5-9]|latest)|fable|mythos)(?!\d{4})"
 _MAX = r"claude-opus-4[-.]6(?!\d)"
 _SAMPLED = r"claude-(?:opus|sonnet|haiku)-4[-.]6(?!\d)"
 

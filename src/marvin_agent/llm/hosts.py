@@ -33,7 +33,8 @@ _ROWS: tuple[tuple[str, str, dict[str, str | None]], ...] = (
     # It calls it an error when a model is told not to think that cannot leave it.
     (
         "openrouter.ai",
-        r"gemini-(?:2\.5-pro|[3-9])|deepseek-r1|kimi-k(?:2\.7|2-thinking|[3-9])|glm-5\.[3-9]|grok-4(?:\.[5-9]|$)",
+        r"gemini-(?:2\.5-pro|[3-9]|pro-latest|flash-latest)|deepseek-r1|kimi-(?:k(?:2\.7|2-thinking|[3-9])|latest)"
+        r"|glm-5\.[3-9]|grok-4(?:\.[5-9]|$)",
         {"off": None},
     ),
 )

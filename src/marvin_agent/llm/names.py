@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 _WORDS = re.compile(r"[a-z]+|\d+")
 _NUMBERS = re.compile(r"\d+")
+_POINT = re.compile(r"(?<=\d)p(?=\d)")
+"""Where no dot may be in a name: `glm-5p3`."""
 _ROUND = re.compile(r"\.(\d)0(?!\d)")
 _TOKENS = re.compile(r"[a-z0-9]+")
 _LONGEST_VERSION = 3
@@ -39,7 +41,7 @@ def matches(text: str, names: Iterable[str]) -> int:
 
 def family(name: str) -> frozenset[str]:
     """The words of a name that stay the same from version to version."""
-    return frozenset(word for word in _WORDS.findall(name.lower()) if word.isalpha()) - _STAGES
+    return frozenset(word for word in _WORDS.findall(_dotted(name)) if word.isalpha()) - _STAGES
 
 
 def newest_first(name: str) -> tuple[tuple[int, ...], int, int, str]:
@@ -48,7 +50,8 @@ def newest_first(name: str) -> tuple[tuple[int, ...], int, int, str]:
     A name without a version is the maker's own alias of the newest; then versions count down; of one version the
     `latest` comes first, then names without a date or a stage, then younger dates.
     """
-    words = _TOKENS.findall(name.lower())
+    name = _dotted(name)
+    words = _TOKENS.findall(name)
     # 4.20 is 4.2, older than 4.3.
     numbers = _NUMBERS.findall(_ROUND.sub(r".\1", name))
     version = tuple(int(number) for number in numbers if len(number) <= _LONGEST_VERSION)
@@ -72,7 +75,11 @@ def nearest(text: str, names: Iterable[str], count: int = 5) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return "-".join(_TOKENS.findall(text.lower()))
+    return "-".join(_TOKENS.findall(_dotted(text)))
+
+
+def _dotted(text: str) -> str:
+    return _POINT.sub(".", text.lower())
 
 
 def _pairs(text: str) -> set[str]:

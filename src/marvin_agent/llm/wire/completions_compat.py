@@ -44,7 +44,7 @@ _OPENAI: dict[str, Any] = {
 _BY_HOST: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("api.openai.com", r"", _OPENAI),
     (".openai.azure.com", r"", _OPENAI),
-    ("openrouter.ai", r"anthropic/", {"thinkingFormat": "openrouter", "cacheControlFormat": "anthropic"}),
+    ("openrouter.ai", r"~?anthropic/", {"thinkingFormat": "openrouter", "cacheControlFormat": "anthropic"}),
     ("openrouter.ai", r"", {"thinkingFormat": "openrouter"}),
     ("api.x.ai", r"", {"sendSessionAffinityHeaders": True}),
     ("api.z.ai", r"glm-(?:5\.[2-9]|[6-9])", {"thinkingFormat": "deepseek"}),
