@@ -1,5 +1,6 @@
 """`marvin -p` as a user runs it: the answer, the exit code, and what is said on the way."""
 
+import base64
 import os
 import socket
 import subprocess
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from program import PROGRAM, Marvin
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 READ = {"name": "read", "arguments": {"path": "a.txt"}}
 KEYS = [
@@ -341,6 +344,15 @@ def test_a_conversation_is_recorded_and_played_back(marvin: Marvin) -> None:
     assert marvin.run("-p", "--replay", "talk.jsonl", "--replay-loose", "something else").stdout == "Once.\n"
     assert marvin.run("-p", "--record", "talk.jsonl", "hi").code == 2
     assert marvin.run("-p", "--replay", "nothing.jsonl", "hi").code == 78
+
+
+@pytest.mark.parametrize("sees", [True, False])
+def test_an_image_for_a_model_that_cannot_see_it_is_told(marvin: Marvin, sees: bool) -> None:
+    (marvin.work / "dot.png").write_bytes(base64.b64decode(PIXEL))
+    marvin.script({"text": "I see."}, input=["text", "image"] if sees else ["text"])
+    done = marvin.run("-p", "--attach", "dot.png", "what is it?")
+    assert done.stdout == "I see.\n"
+    assert ("demo/one cannot see images" in done.stderr) != sees
 
 
 def test_what_the_environment_hides_stays_out_of_a_recording(marvin: Marvin) -> None:

@@ -147,6 +147,8 @@ class Run:
         parts: tuple[UserPart, ...] = (Text(text=clean(prompt.text)), *prompt.images)
         if not prompt.text and prompt.images:
             parts = prompt.images
+        if prompt.images and not (model := self._setting(None).model).images:
+            self._outlet.emit(out.Notice(level="warning", text=f"{model.ref} cannot see images; it is told of one"))
         outcome = await self._points.fire(
             h.ChatMessage,
             input=h.ChatMessageInput(session_id=self._points.session_id, text=prompt.text, source=prompt.source),
