@@ -109,9 +109,10 @@ def test_gemini_3_is_told_that_a_call_of_another_model_has_no_signature() -> Non
         model="other",
         stop_reason="toolUse",
     )
-    first, second = sent_parts(foreign, model("gemini-3-pro-preview"))
-    assert first["thoughtSignature"]
-    assert "thoughtSignature" not in second
+    for name in ("gemini-3-pro-preview", "gemini-flash-latest"):
+        first, second = sent_parts(foreign, model(name))
+        assert first["thoughtSignature"]
+        assert "thoughtSignature" not in second
     assert all("thoughtSignature" not in part for part in sent_parts(foreign, model("gemini-2.5-flash")))
 
 

@@ -159,6 +159,11 @@ def test_a_server_of_chat_completions_gets_back_the_ids_that_it_gave() -> None:
     assert prepare(history, KIMI)[1] is history[1]
 
 
+def test_an_id_that_a_server_left_out_is_one_that_it_takes() -> None:
+    history = (user("a"), said(call("call_0123456789abcdef"), by=MISTRAL), result("call_0123456789abcdef"))
+    assert re.fullmatch(r"[a-zA-Z0-9]{9}", prepare(history, MISTRAL)[1].tool_calls[0].id)
+
+
 def test_an_id_that_a_server_gave_twice_is_told_apart() -> None:
     history = (
         user("a"),

@@ -144,6 +144,16 @@ def test_hidden_reasoning_goes_back_as_the_item_that_it_was() -> None:
     assert sent[4]["call_id"] == "c1"
 
 
+def test_reasoning_that_ended_in_an_empty_message_does_not_go_back_alone() -> None:
+    said = parse(
+        done(type="reasoning", id="rs_1", summary=[], encrypted_content="opaque"),
+        done(type="message", id="msg_1", content=[{"type": "output_text", "text": ""}]),
+        completed(),
+    )
+    sent = body(Request(model=MODEL, system="", messages=(QUESTION, said, QUESTION)))["input"]
+    assert [item.get("type", item.get("role")) for item in sent] == ["user", "user"]
+
+
 def test_without_its_reasoning_an_item_goes_back_without_its_id() -> None:
     said = parse(
         done(type="reasoning", id="rs_1", summary=[{"text": "One."}]),

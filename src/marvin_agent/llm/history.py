@@ -213,7 +213,7 @@ def _assistant_parts(
         new: AssistantPart | None = None
         match part:
             case Text():
-                new = _said(part, own=own and not unfinished)
+                new = _said(part, model, own=own and not unfinished)
             case Thinking():
                 new = _thought(part, model, own=own, unfinished=unfinished, acted=acted)
             case ToolCall():
@@ -230,13 +230,13 @@ def _assistant_parts(
     return message.content if content == message.content else content
 
 
-def _said(part: Text, *, own: bool) -> Text | None:
+def _said(part: Text, model: Model, *, own: bool) -> Text | None:
     if part.text_signature is UNSET:
         return _text(part)
     if not own:
         return _text(Text(text=part.text))
-    # Gemini signs an empty text, and wants it back.
-    return part if not part.text else _text(part)
+    # Gemini signs an empty text, and wants it back. Elsewhere the thinking before it would be followed by nothing.
+    return part if not part.text and model.api == "google-generative-ai" else _text(part)
 
 
 def _thought(part: Thinking, model: Model, *, own: bool, unfinished: bool, acted: bool) -> Thinking | Text | None:
@@ -294,7 +294,8 @@ class _Ids:
             return self.pair(old, own=own)
         # A server of chat completions takes back what it gave, whatever its form (Kimi's are `functions.bash:0`).
         at_home = self.model.api == "openai-completions" == message.api and message.provider == self.model.provider
-        if old not in self.used and (self.form.fullmatch(old) or (at_home and old)):
+        free = at_home and self.form is not _MISTRAL_ID
+        if old not in self.used and (self.form.fullmatch(old) or (free and old)):
             self.used.add(old)
             return old
         return self.fresh(old.partition("|")[0])

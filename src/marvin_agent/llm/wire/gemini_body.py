@@ -117,13 +117,13 @@ def _part(part: UserPart) -> dict[str, Any]:
 
 
 def _assistant(message: AssistantMessage, ids: set[str], *, gemini_3: bool) -> dict[str, Any]:
-    signed = any(call.thought_signature for call in message.tool_calls)
+    signed = not gemini_3
     parts: list[dict[str, Any]] = []
     for part in message.content:
         wire = _said(part, own_ids=message.api == "google-generative-ai")
         if "functionCall" in wire:
-            if gemini_3 and not signed:
-                wire["thoughtSignature"] = _NO_SIGNATURE
+            if not signed:  # the first of a message's calls
+                wire.setdefault("thoughtSignature", _NO_SIGNATURE)
                 signed = True
             ids.add(wire["functionCall"].get("id", ""))
         parts.append(wire)
