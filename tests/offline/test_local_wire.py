@@ -94,6 +94,11 @@ def test_the_schema_allows_an_answer_or_one_call_of_a_tool() -> None:
         ({"type": "object"}, {"type": "object"}),
         ({"$ref": "#/$defs/x"}, {}),
         (True, {}),
+        ({"type": "whatever"}, {}),
+        ({"type": ["string", "whatever"]}, {}),
+        ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
+        ({"type": "string", "enum": []}, {"type": "string"}),
+        ({"oneOf": []}, {}),
     ],
 )
 def test_a_schema_is_reduced_to_its_shape(schema: Any, shape: dict[str, Any]) -> None:

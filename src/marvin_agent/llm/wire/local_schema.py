@@ -4,7 +4,7 @@ from typing import Any
 
 from marvin_agent.llm.values import ToolSpec
 
-_KEPT = ("type", "enum", "const")
+_TYPES = {"object", "array", "string", "number", "integer", "boolean", "null"}
 
 
 def reply_schema(tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
@@ -30,12 +30,14 @@ def simplified(schema: Any) -> dict[str, Any]:
     """The shape of a schema. Limits, patterns and descriptions go: a grammar of them is large, or cannot be had."""
     if not isinstance(schema, dict):
         return {}
-    kept = {key: schema[key] for key in _KEPT if key in schema}
+    kept = _kept(schema)
     for choice in ("anyOf", "oneOf"):
         if isinstance(branches := schema.get(choice), list):
             # A value that may be left out need not be null as well.
             some = [branch for branch in branches if not (isinstance(branch, dict) and branch.get("type") == "null")]
-            return simplified(some[0]) if len(some) == 1 else {"anyOf": [simplified(branch) for branch in some]}
+            if len(some) > 1:
+                return {"anyOf": [simplified(branch) for branch in some]}
+            return simplified(some[0]) if some else {}
     if kept.get("type") == "array":
         return {**kept, "items": simplified(schema.get("items"))}
     if kept.get("type") == "object":
@@ -51,4 +53,16 @@ def simplified(schema: Any) -> dict[str, Any]:
             "required": required,
             "additionalProperties": False,
         }
+    return kept
+
+
+def _kept(schema: dict[str, Any]) -> dict[str, Any]:
+    """What makes a grammar. A schema that nobody else checks may say what there is no grammar for: that is left out."""
+    kept = {"const": schema["const"]} if "const" in schema else {}
+    kind, choices = schema.get("type"), schema.get("enum")
+    kinds = kind if isinstance(kind, list) else [kind]
+    if kinds and all(isinstance(one, str) and one in _TYPES for one in kinds):
+        kept["type"] = kind
+    if isinstance(choices, list) and choices:
+        kept["enum"] = choices
     return kept
