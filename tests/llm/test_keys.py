@@ -67,6 +67,14 @@ async def test_google_has_two_variables_and_an_empty_one_does_not_count(tmp_path
     assert await find_key("google", {"GEMINI_API_KEY": "", "GOOGLE_API_KEY": "second"}, file) == "second"
 
 
+async def test_a_line_end_behind_a_key_is_not_sent(tmp_path: Path) -> None:
+    env = {"OPENAI_API_KEY": "sk-one\n", "MY_OWN_KEY": " sk-two\r\n", "GROQ_API_KEY": "\n"}
+    stored = auth(tmp_path)
+    assert await find_key("openai", env, stored) == "sk-one"
+    assert await find_key("mine", env, stored, custom(tmp_path, {"mine": {"apiKey": "MY_OWN_KEY"}})) == "sk-two"
+    assert key_source("groq", env, stored) is None
+
+
 def test_the_names_to_scrub_are_all_variables_and_the_tokens() -> None:
     names = provider_key_names()
     assert {name for variables in VARIABLES.values() for name in variables} < names

@@ -7,7 +7,7 @@ what the environment happens to hold.
 from collections.abc import Mapping
 
 from marvin_agent.errors import AuthenticationError
-from marvin_agent.llm.auth.secret import Secret
+from marvin_agent.llm.auth.secret import Secret, value_of
 from marvin_agent.llm.auth.store import AuthFile
 from marvin_agent.llm.custom import CustomProvider, CustomProviders
 from marvin_agent.llm.providers import VARIABLES
@@ -32,7 +32,7 @@ def key_source(
         return own.api_key.source(env)
     if auth_file.get(provider):
         return "auth.json"
-    return next((name for name in VARIABLES.get(provider, ()) if env.get(name)), None)
+    return next((name for name in VARIABLES.get(provider, ()) if value_of(name, env)), None)
 
 
 def needs_key(provider: str, custom: CustomProviders | None = None) -> bool:
@@ -59,7 +59,7 @@ async def find_key(
         return await own.api_key.value(env)
     if key := auth_file.get(provider):
         return key
-    return next((env[name] for name in VARIABLES.get(provider, ()) if env.get(name)), None)
+    return next((key for name in VARIABLES.get(provider, ()) if (key := value_of(name, env))), None)
 
 
 async def find_credentials(

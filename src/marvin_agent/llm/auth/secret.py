@@ -13,6 +13,11 @@ COMMAND_SECONDS = 10.0
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 
 
+def value_of(name: str, env: Mapping[str, str]) -> str:
+    """What a variable holds, without the line end that a file has left on it; nothing when it is not set."""
+    return env.get(name, "").strip()
+
+
 class Secret:
     """`!command`, the name of an environment variable, or the value itself. Found when first needed, once."""
 
@@ -33,18 +38,18 @@ class Secret:
         """Where the value would come from, for people; None when it would not be found. Runs nothing."""
         if self.text.startswith("!"):
             return "a command of models.json"
-        if env.get(self.text):
+        if value_of(self.text, env):
             return f"{self.text}, named by models.json"
         return None if not self.text or _VARIABLE.fullmatch(self.text) else "models.json"
 
     def variable(self, env: Mapping[str, str]) -> str | None:
         """The environment variable that it names, if it names one."""
-        return self.text if env.get(self.text) or _VARIABLE.fullmatch(self.text) else None
+        return self.text if value_of(self.text, env) or _VARIABLE.fullmatch(self.text) else None
 
     async def value(self, env: Mapping[str, str]) -> str:
         """The value. ConfigError when its command fails, AuthenticationError when its variable is not set."""
         if not self.text.startswith("!"):
-            if found := env.get(self.text):
+            if found := value_of(self.text, env):
                 return found
             if self.text and not _VARIABLE.fullmatch(self.text):
                 return self.text
