@@ -64,8 +64,11 @@ MISTRAL = {
 }
 
 # How these are asked to think the program knows, for each of their models, and better than the models file.
-KNOWN_LEVELS = {"anthropic", "openai", "google", "groq", "zai", "moonshot"}
 LEVELS = {"thinkingLevelMap", "thinkingFormat", "supportsReasoningEffort"}
+KNOWN_LEVELS = {
+    **dict.fromkeys(("anthropic", "openai", "google", "groq", "zai", "moonshot"), LEVELS),
+    "openrouter": {"thinkingFormat"},  # its own for all, whoever made the model
+}
 
 # (our provider, pattern of the price list's id, the known model that it succeeds)
 FAMILIES = [
@@ -249,8 +252,7 @@ def model_entry(name: str, facts: dict[str, Any], provider: dict[str, Any]) -> d
     compat = dict(facts.get("compat", {}))
     if "thinkingLevelMap" in facts and facts["api"] != "openai-responses":
         compat["thinkingLevelMap"] = facts["thinkingLevelMap"]
-    if name in KNOWN_LEVELS:
-        compat = {key: value for key, value in compat.items() if key not in LEVELS}
+    compat = {key: value for key, value in compat.items() if key not in KNOWN_LEVELS.get(name, ())}
     if compat:
         made["compat"] = dict(sorted(compat.items()))
     return made

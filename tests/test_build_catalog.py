@@ -141,9 +141,12 @@ def test_how_a_model_is_asked_to_think_stays_out_where_the_program_knows_better(
 ) -> None:
     known = known_models()
     compat = {"thinkingFormat": "zai", "supportsReasoningEffort": False, "zaiToolStream": True}
-    for provider in ("google", "moonshotai", "deepseek"):
+    for provider in ("google", "moonshotai", "deepseek", "openrouter"):
         known[provider]["thinks"] = model(reasoning=True, thinkingLevelMap={"medium": None}, compat=compat)
     providers = json.loads(build(tmp_path, price_list, known)[0])["providers"]
     for provider in ("google", "moonshot"):
         assert providers[provider]["models"]["thinks"]["compat"] == {"zaiToolStream": True}
-    assert providers["deepseek"]["models"]["thinks"]["compat"] == {**compat, "thinkingLevelMap": {"medium": None}}
+    whole = {**compat, "thinkingLevelMap": {"medium": None}}
+    assert providers["deepseek"]["models"]["thinks"]["compat"] == whole
+    routed = {key: value for key, value in whole.items() if key != "thinkingFormat"}
+    assert providers["openrouter"]["models"]["thinks"]["compat"] == routed
