@@ -174,22 +174,24 @@ def test_thinking_does_not_begin_in_the_middle_of_a_turn():
 
 
 @pytest.mark.parametrize(
-    ("name", "compat", "level", "effort"),
+    ("name", "compat", "level", "effort", "total"),
     [
-        ("claude-opus-4-6", {"thinkingLevelMap": {"xhigh": "max"}}, "xhigh", "max"),
-        ("claude-opus-4-7", {"thinkingLevelMap": {"xhigh": "xhigh"}}, "xhigh", "xhigh"),
-        ("claude-sonnet-4-6", {}, "minimal", "low"),
-        ("claude-sonnet-5-20270101", {}, "medium", "medium"),
-        ("claude-fable-5", {}, "medium", "medium"),
-        ("claude-mythos-5-2", {}, "high", "high"),
-        ("house-model", {"adaptiveThinking": True}, "high", "high"),
+        ("claude-opus-4-6", {}, "xhigh", "max", 64_000),
+        ("claude-opus-4-7", {}, "xhigh", "xhigh", 64_000),
+        ("claude-sonnet-4-6", {}, "minimal", "low", 33_024),
+        ("claude-sonnet-5-20270101", {}, "medium", "medium", 40_192),
+        ("claude-fable-5", {}, "medium", "medium", 40_192),
+        ("claude-mythos-5-2", {"thinkingLevelMap": {"high": "max"}}, "high", "max", 48_384),
+        ("house-model", {"adaptiveThinking": True}, "high", "high", 48_384),
     ],
 )
-def test_newer_models_take_an_effort(name: str, compat: dict[str, Any], level: Any, effort: str):
+def test_newer_models_take_an_effort_and_room_for_it(
+    name: str, compat: dict[str, Any], level: Any, effort: str, total: int
+):
     body = WIRE.payload(request(model(name, compat=compat), reasoning=level))
     assert body["thinking"]["type"] == "adaptive"
     assert body["output_config"] == {"effort": effort}
-    assert body["max_tokens"] == 32_000
+    assert body["max_tokens"] == total
 
 
 @pytest.mark.parametrize(

@@ -75,19 +75,20 @@ def _do_not_think(payload: dict[str, Any], model: Model) -> None:
 
 
 def _think(payload: dict[str, Any], model: Model, level: ThinkingLevel) -> None:
-    if is_adaptive(model):
-        effort = provider_name(model, level)
-        payload["thinking"] = {"type": "adaptive", "display": "summarized"}
-        if claude.binds_thinking(model.id) and is_anthropic(model.base_url):
-            # Hooks and a new day change the system prompt: rather a thought less than a conversation that is stuck.
-            payload["thinking"]["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
-        payload["output_config"] = {"effort": "low" if effort == "minimal" else effort}
-        return
     budget = BUDGETS[level]
-    # The budget is part of max_tokens: the answer gets what was asked for on top, as far as the model goes.
+    # Thoughts are part of max_tokens: the answer gets what was asked for on top, as far as the model goes.
     total = min(payload["max_tokens"] + budget, max(model.max_tokens, _LEAST_BUDGET + _LEAST_ANSWER))
     payload["max_tokens"] = total
-    payload["thinking"] = {"type": "enabled", "budget_tokens": max(_LEAST_BUDGET, min(budget, total - _LEAST_ANSWER))}
+    if not is_adaptive(model):
+        allowed = max(_LEAST_BUDGET, min(budget, total - _LEAST_ANSWER))
+        payload["thinking"] = {"type": "enabled", "budget_tokens": allowed}
+        return
+    effort = provider_name(model, level)
+    payload["thinking"] = {"type": "adaptive", "display": "summarized"}
+    if claude.binds_thinking(model.id) and is_anthropic(model.base_url):
+        # Hooks and a new day change the system prompt: rather a thought less than a conversation that is stuck.
+        payload["thinking"]["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
+    payload["output_config"] = {"effort": "low" if effort == "minimal" else effort}
 
 
 def _messages(request: Request) -> list[dict[str, Any]]:
