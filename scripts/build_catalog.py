@@ -73,6 +73,7 @@ KNOWN_LEVELS = {
 # (our provider, pattern of the price list's id, the known model that it succeeds)
 FAMILIES = [
     ("anthropic", r"claude-(opus|fable|mythos)-(4-[89]|[5-9](-\d)?)", "claude-opus-4-7"),
+    ("anthropic", r"claude-(sonnet|haiku)-5-[5-9]", "claude-opus-4-7"),
     ("anthropic", r"claude-sonnet-[5-9](-\d)?", "claude-sonnet-4-6"),
     ("anthropic", r"claude-haiku-[5-9](-\d)?", "claude-haiku-4-5"),
     ("openai", r"gpt-(5\.[6-9]|6(\.\d)?)-(sol|terra|luna|astra)", "gpt-5.5"),
