@@ -26,7 +26,7 @@ class RetryPolicy(Value):
         """Seconds before the next attempt after `attempt` (from 1) failed; None when it is not worth one."""
         if not error.retryable or attempt >= self.max_attempts:
             return None
-        if error.retry_after is not None:
+        if error.retry_after:  # who asks to wait for nothing, and fails again, would have all attempts at once
             return error.retry_after if error.retry_after <= self.longest_wait else None
         whole: float = min(self.base_delay * 2 ** (attempt - 1), self.max_delay)
         return whole * (0.75 + chance() / 4)
