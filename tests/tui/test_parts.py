@@ -17,7 +17,9 @@ from marvin_agent.frontends.tui.history import History
 from marvin_agent.frontends.tui.keys import configured
 from marvin_agent.frontends.tui.notifier import Notifier
 from marvin_agent.frontends.tui.pastes import Pastes, dropped_image, harmless
+from marvin_agent.frontends.tui.state import State
 from marvin_agent.frontends.tui.templates import Template, templates_in
+from marvin_agent.llm.values import Model
 from marvin_agent.messages import Image
 from marvin_agent.settings import EditorCommand
 
@@ -211,3 +213,12 @@ def test_the_branch_is_read_from_a_repository_and_from_a_worktree(tmp_path: Path
     assert git_branch(str(tmp_path / "main")) == "feature/x"
     assert git_branch(str(tmp_path / "w")) == "01234567"
     assert git_branch(str(tmp_path)) == ""
+
+
+def test_the_level_that_is_shown_is_the_one_that_the_model_thinks_at() -> None:
+    state = State()
+    always = Model(provider="p", id="claude-opus-5-5", api="anthropic-messages", base_url="http://x", reasoning=True)
+    state.show_model(always, "off")
+    assert state.thinking == "minimal"
+    state.show_model(Model(provider="p", id="m", api="anthropic-messages", base_url="http://x"), "high")
+    assert state.thinking == "off"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from marvin_agent.frontends.tui.keys import help_lines
 from marvin_agent.later import Later
-from marvin_agent.llm.thinking import supported
+from marvin_agent.llm.thinking import clamp, supported
 
 if TYPE_CHECKING:
     from marvin_agent.frontends.tui import externaleditor
@@ -110,7 +110,7 @@ class KeyActions:
         if len(levels) < 2:
             self._app.tell(f"{engine.model.ref} has no thinking levels.", "info", "marvin")
             return
-        at = levels.index(engine.thinking) + 1 if engine.thinking in levels else 0
+        at = levels.index(clamp(engine.model, engine.thinking)[0]) + 1
         await engine.set_thinking(levels[at % len(levels)])
 
     def _skip_hook(self) -> None:

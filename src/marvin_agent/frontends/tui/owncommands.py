@@ -14,7 +14,7 @@ from marvin_agent.frontends.tui.dialogs.select import SelectDialog
 from marvin_agent.frontends.tui.dialogs.text import ShowDialog
 from marvin_agent.frontends.tui.externaleditor import write_in_editor
 from marvin_agent.frontends.tui.footer import money, short
-from marvin_agent.llm.thinking import supported
+from marvin_agent.llm.thinking import clamp, supported
 from marvin_agent.places import expand_path
 from marvin_agent.policies.permissions.remembered import Remembered
 from marvin_agent.session.export import markdown, save
@@ -65,7 +65,7 @@ async def _thinking(app: "MarvinApp", text: str) -> str:
     engine = app.running_engine()
     levels = supported(engine.model)
     if not text:
-        at = levels.index(engine.thinking) if engine.thinking in levels else 0
+        at = levels.index(clamp(engine.model, engine.thinking)[0])
         chosen = await app.person.ask(SelectDialog(f"How hard does {engine.model.ref} think?", levels, chosen=at))
         if chosen is None:
             return ""

@@ -3,7 +3,7 @@
 import time
 
 from marvin_agent.agent import events as out
-from marvin_agent.llm.thinking import supported
+from marvin_agent.llm.thinking import clamp
 from marvin_agent.llm.values import Model, TextDelta, ThinkingDelta, ThinkingLevel, ToolCallDelta
 from marvin_agent.messages import AssistantMessage
 from marvin_agent.text import one_line
@@ -85,9 +85,9 @@ class State:
         self._count(message)
 
     def show_model(self, model: Model, thinking: ThinkingLevel) -> None:
-        """The model as it is now; a level that it does not have is not shown."""
+        """The model as it is now, and the level that it thinks at."""
         self.model, self.context_limit = model.ref, model.context_window
-        self.thinking = thinking if thinking in supported(model) else ""
+        self.thinking, _ = clamp(model, thinking)
 
     def begin(self, activity: str) -> None:
         self._do(activity)
