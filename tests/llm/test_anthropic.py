@@ -79,6 +79,27 @@ def test_system_last_tool_and_last_user_block_are_marked_for_the_cache():
     assert [block.get("cache_control") for block in body["messages"][0]["content"]] == [None, MARK]
 
 
+def test_what_was_marked_for_the_cache_last_time_is_marked_again_and_nothing_before_it():
+    calls = tuple(ToolCall(id=f"c{number}", name="read") for number in range(15))
+    asked = AssistantMessage(content=calls, api="x", provider="x", model="x", stop_reason="toolUse")
+    results = [
+        ToolResultMessage(tool_call_id=call.id, tool_name="read", content=(Text(text="r"),), is_error=False)
+        for call in calls
+    ]
+    first, second = user("one"), user("two")
+    said = AssistantMessage(content=(Text(text="ok"),), api="x", provider="x", model="x", stop_reason="stop")
+
+    def marked(*messages: Any) -> list[int]:
+        sent = WIRE.payload(request(None, *messages))
+        assert json.dumps(sent).count("cache_control") <= 4, "more than four are refused"
+        found = enumerate(sent["messages"])
+        return [place for place, message in found if any("cache_control" in block for block in message["content"])]
+
+    assert marked(first) == [0]
+    assert marked(first, asked, *results) == [0, 2]
+    assert marked(first, asked, *results, said, second) == [2, 4]
+
+
 def test_results_of_one_message_go_back_together_with_what_the_user_says():
     at = model()
     calls = tuple(ToolCall(id=f"toolu_{n}", name="read", arguments=raw({"path": str(n)})) for n in (1, 2))

@@ -272,6 +272,12 @@ def test_reasoning_of_which_nothing_is_shown_goes_back_even_when_it_comes_last()
     assert said["tool_calls"][0]["id"] == "t1"
 
 
+def answered(at: Model) -> AssistantMessage:
+    return AssistantMessage(
+        content=(Text(text="ok"),), api=at.api, provider=at.provider, model=at.id, stop_reason="stop"
+    )
+
+
 @pytest.mark.parametrize("name", ["anthropic/claude-opus-4.6", "~anthropic/claude-sonnet-latest"])
 def test_claude_behind_a_router_has_marks_for_the_cache(name: str):
     at = changed(model(ROUTER), id=name)
@@ -287,8 +293,11 @@ def test_claude_behind_a_router_has_marks_for_the_cache(name: str):
     )
     result = ToolResultMessage(tool_call_id="t1", tool_name="read", content=(Text(text="r"),), is_error=False)
     last = body(at, user("a"), call, result)["messages"]
-    assert last[1]["content"] == "a"
+    assert last[1]["content"] == [{"type": "text", "text": "a", **mark}]
     assert last[3]["content"] == [{"type": "text", "text": "r", **mark}]
+    grown = body(at, user("a"), call, result, answered(at), user("b"), tools=(TOOL,))
+    assert json.dumps(grown).count("cache_control") == 4
+    assert grown["messages"][1]["content"] == "a"
     assert "cache_control" not in json.dumps(body(model(ROUTER), user("a"), tools=(TOOL,)))
 
 

@@ -105,8 +105,10 @@ def _messages(request: Request) -> list[dict[str, Any]]:
             wire[-1]["content"] += content  # all results of one message's calls belong into one
         else:
             wire.append({"role": role, "content": content})
-    if wire and wire[-1]["role"] == "user":
-        wire[-1]["content"][-1]["cache_control"] = _CACHED
+    # What was marked last time is marked again: from a mark on, the provider looks back over twenty blocks only, and a
+    # message with many calls has more.
+    for told in [turn for turn in wire if turn["role"] == "user"][-2:]:
+        told["content"][-1]["cache_control"] = _CACHED
     return wire
 
 

@@ -59,12 +59,15 @@ def body(request: Request) -> dict[str, Any]:
 
 
 def _mark_for_cache(payload: dict[str, Any]) -> None:
-    """The system prompt, the tools, and all up to the last thing that was said to the model."""
+    """The system prompt, the tools, all up to the last thing that was said to the model, and what was the last before
+    its answer: from a mark on, twenty parts are looked through for an older one, and many calls are more."""
     messages: list[dict[str, Any]] = payload["messages"]
-    told = next((message for message in reversed(messages) if message["role"] in ("user", "tool")), None)
-    for message in (messages[0] if messages and messages[0]["role"] in ("system", "developer") else None, told):
-        if message is None:
-            continue
+    marked = [message for message in messages[:1] if message["role"] in ("system", "developer")]
+    answers = [place for place, message in enumerate(messages) if message["role"] == "assistant"]
+    for end in (answers[-1] if answers else 0, len(messages)):
+        told = (message for message in reversed(messages[:end]) if message["role"] in ("user", "tool"))
+        marked += [message for message in (next(told, None),) if message is not None]
+    for message in marked:
         if isinstance(message["content"], str):
             message["content"] = [{"type": "text", "text": message["content"]}]
         texts = [part for part in message["content"] if part["type"] == "text"]
