@@ -1,11 +1,13 @@
 """One reply of a script as its file has it; docs/scripted.md tells what each key means."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 FaultKind: TypeAlias = Literal["status", "connect", "cut", "noEnd", "silence", "errorEvent", "garbage"]
 ReplyStop: TypeAlias = Literal["stop", "length", "toolUse", "refusal"]
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -14,12 +16,12 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     kind: FaultKind = "status"
     status: int | None = None
     """The HTTP status of an answer that is an error."""
-    retry_after: float | None = None
+    retry_after: Amount | None = None
     """Seconds, sent as the header of that name."""
     message: str = ""
     body: Any = msgspec.UNSET
     """Sent instead of the error that the protocol would have: a text as it is, anything else as JSON."""
-    after_chunks: int | None = None
+    after_chunks: Count | None = None
     """How many pieces arrive before it happens: one when absent, all of them for `noEnd`."""
 
 
@@ -36,10 +38,10 @@ class ScriptedCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 class ScriptedUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Tokens that the reply reports."""
 
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
+    input: Count = 0
+    output: Count = 0
+    cache_read: Count = 0
+    cache_write: Count = 0
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -54,8 +56,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     """`toolUse` when there are tool calls and `stop` when not, unless it is given."""
     chunk: int | tuple[str, ...] | None = None
     """Characters of a piece, or the pieces of the text themselves; by words when absent."""
-    delay_ms: float = 0
-    chunk_delay_ms: float = 0
+    delay_ms: Amount = 0
+    chunk_delay_ms: Amount = 0
     match: str | None = None
     repeat: bool = False
     fault: FaultKind | Fault | None = None
