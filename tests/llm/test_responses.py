@@ -238,6 +238,13 @@ def test_the_levels_have_the_names_of_the_model() -> None:
     assert effort("medium") == {"effort": "medium", "summary": "auto"}
 
 
+def test_a_model_of_a_host_that_takes_no_effort_is_told_none() -> None:
+    for name, told in (("grok-4", None), ("grok-4.7", {"effort": "medium", "summary": "auto"})):
+        at = Model(provider="x", id=name, api="openai-responses", base_url="https://api.x.ai/v1", reasoning=True)
+        options = StreamOptions(reasoning="medium")
+        assert body(Request(model=at, system="", messages=(QUESTION,), options=options)).get("reasoning") == told
+
+
 def test_a_call_of_another_protocol_goes_out_without_an_item_id() -> None:
     foreign = AssistantMessage(
         content=(ToolCall(id="toolu_1|fc_9", name="read"),),

@@ -50,6 +50,8 @@ def _think(payload: dict[str, Any], request: Request) -> None:
     payload["include"] = ["reasoning.encrypted_content"]
     level, _ = clamp(model, request.options.reasoning)
     effort = provider_name(model, level)
+    if not effort:
+        return  # nothing is said of it
     if level != "off":
         payload["reasoning"] = {"effort": effort, "summary": "auto"}
     elif effort != "off":
