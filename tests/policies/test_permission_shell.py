@@ -489,6 +489,52 @@ def test_what_to_remember_covers_the_command_and_little_more() -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "patterns"),
+    [
+        (".venv/bin/python x.py", (".venv/bin/python x.py",)),
+        ("python3.12 -c 'print(1)'", ("python3.12 -c 'print(1)'",)),
+        ("/bin/rm -r x", ("/bin/rm -r x",)),
+        (".venv/bin/pip list -v", (".venv/bin/pip list *",)),
+        ("git config --get user.name", ("git config --get user.name",)),
+        ("npm install left-pad", ("npm install left-pad",)),
+        ("go run example.com/x@latest", ("go run example.com/x@latest",)),
+        ("bundle exec ruby x", ("bundle exec ruby x",)),
+        ("cp a b", ("cp a b",)),
+        ("sqlite3 db '.shell id'", ("sqlite3 db '.shell id'",)),
+        ("uv run x.py", ("uv run x.py",)),
+        ("python -m http.server", ("python -m http.server",)),
+    ],
+)
+def test_what_may_do_anything_is_remembered_as_it_is(command: str, patterns: tuple[str, ...]) -> None:
+    assert suggests(command) == patterns
+
+
+@pytest.mark.parametrize(
+    ("command", "patterns"),
+    [
+        ("python -m pytest -q 2>&1 | tail -5", ("python -m pytest *", "tail *")),
+        (".venv/bin/python3 -m mypy src", (".venv/bin/python3 -m mypy *",)),
+        ("PYTHONPATH=src python -m pytest -q", ("PYTHONPATH=src python -m pytest *",)),
+        ("uv run pytest -x", ("uv run pytest *",)),
+        ("npx tsc --noEmit", ("npx tsc *",)),
+        ("git add -A", ("git add *",)),
+        ("git --no-pager log -3", ("git log *",)),
+        ("npm run build", ("npm run *",)),
+        ("npm test", ("npm test *",)),
+    ],
+)
+def test_what_is_done_every_day_is_asked_about_once(command: str, patterns: tuple[str, ...]) -> None:
+    assert suggests(command) == patterns
+    assert allows(command, *(f"bash({pattern})" for pattern in patterns))
+
+
+def test_the_option_for_no_pager_does_not_make_git_ask() -> None:
+    assert allows("git --no-pager log -3 | cat", "bash(git log *)", "bash(cat *)")
+    assert not allows("git --no-pager push", "bash(git log *)")
+    assert not allows("git --no-pager -c core.pager=x log", "bash(git log *)", "bash(git *)")
+
+
+@pytest.mark.parametrize(
     "command", ["ls -l | head", "python 'a *' b", "rm [x]* ", "sudo apt update", "find . -exec rm {} +", "A=1 make x"]
 )
 def test_what_is_remembered_allows_the_same_the_next_time(command: str) -> None:

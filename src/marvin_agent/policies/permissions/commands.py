@@ -75,8 +75,10 @@ class Pattern:
 
     def surely(self, part: Part) -> bool:
         """Whether it covers a part without a doubt: for allow rules."""
-        words = part.words
-        if part.kind != "command" or len(words) < len(self.words) or not self.words:
+        return part.kind == "command" and any(self._covers(part, words) for words in {part.words, without_pager(part)})
+
+    def _covers(self, part: Part, words: Sequence[Word]) -> bool:
+        if len(words) < len(self.words) or not self.words:
             return False
         if not all(word.known for word in words[: part.name_at + 1]):
             return False
@@ -175,6 +177,15 @@ def _behind_options(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
 def _surer(one: Match, other: Match) -> Match:
     order: tuple[Match, ...] = ("no", "maybe", "yes")
     return max(one, other, key=order.index)
+
+
+def without_pager(part: Part) -> tuple[Word, ...]:
+    """Its words without the options of git that only leave the pager out: `git --no-pager log` is `git log`."""
+    words, behind = part.words, part.name_at + 1
+    upto = behind
+    while part.name.text == "git" and upto < len(words) and words[upto].text in ("--no-pager", "-P"):
+        upto += 1
+    return (*words[:behind], *words[upto:])
 
 
 def _launches(part: Part) -> bool:

@@ -141,6 +141,37 @@ INTERPRETERS = frozenset(
         "tclsh",
         "docker",
         "podman",
+        *("pypy", "Rscript", "julia", "tsx", "ts-node", "swift", "scala", "groovy", "elixir", "gawk", "mawk", "nawk"),
+        *("sqlite3", "psql", "mysql", "nc", "ncat", "netcat", "socat", "telnet", "crontab"),
+        *("cp", "mv", "ln", "tee", "install", "rsync", "scp", "sftp"),
     ]
 )
-"""Programs that do anything they are told to: of those, only the very command is suggested."""
+"""Programs that do anything they are told to, or write anywhere: of those, only the very command is suggested."""
+RUNNERS = (
+    ("python", "-m"),
+    ("uv", "run"),
+    ("poetry", "run"),
+    ("pdm", "run"),
+    ("hatch", "run"),
+    ("pipenv", "run"),
+    ("bundle", "exec"),
+    ("pnpm", "exec"),
+    ("npx",),
+    ("bunx",),
+    ("uvx",),
+)
+"""What stands in front of a tool that is installed for a project."""
+TESTERS = frozenset(
+    [
+        *("pytest", "unittest", "mypy", "pyright", "ruff", "black", "isort", "flake8", "pylint", "json.tool"),
+        *("tsc", "eslint", "prettier", "biome", "jest", "vitest", "rspec", "rubocop"),
+    ]
+)
+"""Tools that test, check and format: of those, any arguments are suggested behind a runner, too."""
+BROAD = {
+    **dict.fromkeys(("exec", "x", "dlx", "eval", "shell", "console", "install", "i"), SUBCOMMANDS),
+    "add": SUBCOMMANDS - {"git"},
+    "run": frozenset({"go", "bun", "mix", "rustup"}),
+    "get": frozenset({"go"}),
+}
+"""Subcommands that run or fetch what they are told to, and of which programs: the very command is suggested."""

@@ -1,27 +1,50 @@
 """The pattern that is offered to be remembered for a command: it covers the like of it, and little more."""
 
+import re
+from collections.abc import Sequence
+
 from marvin_agent.permission_rules import literal
-from marvin_agent.policies.permissions.commands import Part, running
-from marvin_agent.policies.permissions.known_programs import INTERPRETERS, LAUNCHERS, SUBCOMMANDS
+from marvin_agent.policies.permissions.commands import Part, Word, running, without_pager
+from marvin_agent.policies.permissions.known_programs import (
+    BROAD,
+    INTERPRETERS,
+    LAUNCHERS,
+    RUNNERS,
+    SUBCOMMANDS,
+    TESTERS,
+)
+
+_VERSION = re.compile(r"[\d.]+$")
 
 
 def suggestion(part: Part) -> str | None:
     """The pattern to remember for a command like this; None when nothing sensible can be said."""
-    words = part.words
+    words = without_pager(part)
     if part.kind != "command" or not all(word.known for word in words[: part.name_at + 1]):
         return None
-    at = part.name_at
-    name = part.name.text
-    at_option = len(words) > at + 1 and name in SUBCOMMANDS and words[at + 1].text.startswith("-")
-    if name in INTERPRETERS or name in LAUNCHERS or part.inner or at_option or "=" in name:
+    fixed = _fixed(words[part.name_at :])
+    if not fixed or part.inner or any(running(part, words[part.name_at + 1 :])):
         return " ".join(_quoted(word.text) for word in words) if all(word.known for word in words) else None
-    upto = at + 1
-    if name in SUBCOMMANDS and len(words) > upto and words[upto].known and not words[upto].text.startswith("-"):
-        upto += 1
-    if any(running(part, words[upto:])):
-        return " ".join(_quoted(word.text) for word in words) if all(word.known for word in words) else None
-    fixed = " ".join(_quoted(word.text) for word in words[:upto])
-    return f"{fixed} *"
+    return " ".join(_quoted(word.text) for word in words[: part.name_at + fixed]) + " *"
+
+
+def _fixed(words: Sequence[Word]) -> int:
+    """How many words, from the program on, stand in front of the wildcard; 0 when there can be none."""
+    # A program by its path, or of another version, does the same.
+    name = words[0].text.rpartition("/")[2] if words else ""
+    texts = [name, *(word.text if word.known else "" for word in words[1:])]
+    plain = _VERSION.sub("", name)
+    for runner in RUNNERS:
+        behind = len(runner)
+        if (plain, *texts[1:behind]) == runner and len(texts) > behind and texts[behind] in TESTERS:
+            return behind + 1
+    if {name, plain} & (INTERPRETERS | LAUNCHERS) or "=" in name:
+        return 0
+    if plain not in SUBCOMMANDS or len(texts) == 1:
+        return 1
+    if texts[1].startswith("-") or plain in BROAD.get(texts[1], frozenset()):
+        return 0
+    return 2 if texts[1] else 1
 
 
 def _quoted(text: str) -> str:
