@@ -21,7 +21,13 @@ class Arguments(NamedTuple):
     """Anything else, as globs of a whole argument."""
 
 
-_PACKAGES = Arguments("--script-shell --node-options --prefix", commands="exec x dlx explore create init")
+_OUTSIDE = Arguments(globs=("/*", "..", "../*", "*/../*"))
+"""Where a whole directory is made."""
+_PACKAGES = Arguments(
+    "--script-shell --node-options --prefix --userconfig --globalconfig --dir --cwd",
+    "C",
+    commands="exec x dlx explore create init",
+)
 _AWK = Arguments(
     "--file --exec --include --load --dump-variables --pretty-print --profile",
     "filEDdop",
@@ -38,13 +44,14 @@ OPTIONS: dict[str, Arguments] = {
         "SM",
         "filter-branch bisect config difftool mergetool send-email imap-send hook web--browse instaweb merge-index svn"
         " p4 cvsserver daemon shell http-backend credential* archimport quiltimport remote-ext submodule--helper",
-        ("ext::*", "foreach"),
+        ("ext::*", "foreach", *(start + ".[gG][iI][tT]" + end for start in ("", "*/") for end in ("", "/*"))),
     ),
     "git -": Arguments(
         "--config-env --exec-path --git-dir --work-tree --namespace --super-prefix --attr-source --list-cmds",
         globs=("-c*", "-C*"),
     ),
-    "git clone": Arguments("--config", "uc", "bojC"),
+    "git clone": Arguments("--config", "uc", "bojC", globs=_OUTSIDE.globs),
+    **dict.fromkeys(("git worktree", "git init", "git bundle", "gh repo", "gh gist"), _OUTSIDE),
     "git archive": Arguments("", "o"),
     "git format-patch": Arguments("", "o"),
     "git checkout-index": Arguments("--prefix"),
@@ -79,11 +86,13 @@ OPTIONS: dict[str, Arguments] = {
         "UTtQlRADIXBw",
     ),
     "go": Arguments(globs=("-exec*", "-toolexec*", "-vettool*", "--exec*", "--toolexec*", "--vettool*", "-C*", "--C*")),
+    "go env": Arguments(globs=("-w", "--w")),
     "cargo": Arguments("--config", "Z", "pjC"),
     "npm": _PACKAGES,
     "pnpm": _PACKAGES,
     "yarn": _PACKAGES,
-    "bun": _PACKAGES,
+    "bun": _PACKAGES._replace(long=f"{_PACKAGES.long} --preload --require --import --config", short="Crc"),
+    "mypy": Arguments("--python-executable --install-types"),
     "pytest": Arguments("--rootdir --confcutdir --override-ini --pdbcls", "pco", "kmnrW"),
     "printf": Arguments("", "v"),
     "less": Arguments(
@@ -93,13 +102,23 @@ OPTIONS: dict[str, Arguments] = {
     "ag": Arguments("--pager"),
     "fzf": Arguments("--preview --bind --execute"),
     "zip": Arguments("--unzip-command --output-file", globs=("-*TT*", "-*O*")),
-    "split": Arguments("--filter"),
+    "split": Arguments("--filter", takes_value="abClnt"),
+    "csplit": Arguments("--prefix", "f", "bn"),
+    "uniq": Arguments(takes_value="fsw"),
+    "xxd": Arguments(takes_value="cglnosR"),
+    "shuf": Arguments("--output --random-source", "o", "in"),
+    "iconv": Arguments("--output", "o", "ft"),
+    "base64": Arguments("--output", "o", "wb"),
+    "yq": Arguments("--inplace --in-place --split-exp --split-exp-file", "is", "opI"),
+    "openssl": Arguments(globs=("-out*", "-engine*", "-config", "-writerand")),
     "date": Arguments("--set", "s", "dfrI"),
     "tree": Arguments("", "o", "LPI"),
     "nc": _NETCAT,
     "ip": Arguments("--batch --force", globs=("exec", "-b*", "-force")),
     "history": Arguments("", "awrns"),
-    "gh": Arguments(commands="alias extension extensions ext"),
+    "gh": Arguments(commands="alias config extension extensions ext"),
+    "gh release": Arguments("--output --dir", "OD", "p"),
+    "gh run": Arguments("--dir", "D", "n"),
 }
 """By the program, or the program with a word that stands among its arguments; `git -` is in front of the subcommand."""
 _SAME = {
@@ -113,6 +132,9 @@ _SAME = {
     "batcat": "bat",
     "gsort": "sort",
 }
+
+_SECOND_IS_WRITTEN = frozenset({"uniq", "xxd", "split"})
+"""Programs whose second file, if there is one, is what they write (or how its name begins)."""
 
 _SED_OPTIONS = re.compile(r"-[nErsuz]+|--(quiet|silent|regexp-extended|separate|unbuffered|null-data|posix|debug)")
 _SED_COMMAND = re.compile(
@@ -140,6 +162,8 @@ class Watch:
         # The letters of tar without a dash take their values from the words behind, one after the other.
         self._plain_first = arguments[0] if program == "tar" and arguments and arguments[0][0:1] != "-" else None
         self._odd = _odd_in_sed(arguments) if program == "sed" else frozenset()
+        if program in _SECOND_IS_WRITTEN:
+            self._odd = _files_behind_the_first(arguments, OPTIONS[program].takes_value)
 
     def may_run_others(self, text: str) -> bool:
         """Whether one of the arguments may make the program run something else."""
@@ -184,6 +208,20 @@ def _has(options: Arguments, text: str) -> bool:
         if letter in options.takes_value or not (letter.isascii() and letter.isalnum()):
             break
     return False
+
+
+def _files_behind_the_first(arguments: Sequence[str], takes_value: str) -> frozenset[str]:
+    files: list[str] = []
+    words = iter(arguments)
+    for argument in words:
+        if argument == "--":
+            files += words
+        elif argument == "-" or not argument.startswith("-"):
+            files.append(argument)
+        elif len(argument) == 2 and argument[1] in takes_value:
+            next(words, None)
+    # A glob may be several.
+    return frozenset([*files[1:], *(file for file in files if set(file) & set("*?["))])
 
 
 def _odd_in_sed(arguments: Sequence[str]) -> frozenset[str]:
