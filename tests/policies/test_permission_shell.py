@@ -345,6 +345,45 @@ def test_several_rules_allow_a_pipe_together() -> None:
     assert not allows("git log | head -5 | sh", "bash(git *)", "bash(head *)")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -name '*.py' -exec grep -l foo {} +",
+        "find src -type f -executable",
+        "find . -exec grep -q foo {} \\; -print",
+        "ls -1 | xargs -I{} grep foo {}",
+        "ls | xargs -n1 grep foo",
+    ],
+)
+def test_what_find_and_xargs_run_needs_a_rule_of_its_own_and_no_more(command: str) -> None:
+    rules = ["bash(find *)", "bash(xargs *)", "bash(ls *)"]
+    assert allows(command, *rules, "bash(grep *)")
+    assert allows(command, *rules) == ("grep" not in command)
+    assert suggests(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -exec sh -c 'grep {}' \\;",
+        "find . -exec {} \\;",
+        "find . -exec rm {} +",
+        "find . -exec sort {} +",
+        "find . -exec grep x {}",
+        "find . -execdir grep x {} +",
+        "find * -exec sort {} +",
+        "find . -exec grep x {} + -delete",
+        "find . -exec grep x {} + -exec rm {} +",
+        "ls | xargs -I{} sh -c 'grep {}'",
+        "ls | xargs -I{} {}",
+        "ls | xargs sort",
+        "ls | xargs -I{} sort {}",
+    ],
+)
+def test_find_and_xargs_do_not_spread_what_is_allowed(command: str) -> None:
+    assert not allows(command, *(f"bash({name} *)" for name in ("find", "xargs", "ls", "grep", "sort", "sh")))
+
+
 def test_sudo_needs_a_rule_and_so_does_what_it_runs() -> None:
     assert allows("sudo apt update", "bash(sudo *)", "bash(apt *)")
     assert not allows("sudo apt update", "bash(apt *)")

@@ -55,7 +55,7 @@ OPTIONS: dict[str, Arguments] = {
     "git archive": Arguments("", "o"),
     "git format-patch": Arguments("", "o"),
     "git checkout-index": Arguments("--prefix"),
-    "find": Arguments(globs=("-exec*", "-ok*", "-delete", "-fprint*", "-fls")),
+    "find": Arguments(globs=("-execdir", "-ok*", "-delete", "-fprint*", "-fls")),
     "fd": Arguments("--exec --exec-batch", "xX", "eEtdSoj"),
     "rg": Arguments("--hostname-bin --search-zip", "z", "eftgTmABCjMEr", globs=("--pre", "--pre=*")),
     "tar": Arguments(

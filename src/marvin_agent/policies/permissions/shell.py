@@ -316,6 +316,8 @@ def word_of(raw: str) -> Word:
     known = True
     at = 0
     quoted = False
+    # Braces alone stay what they are: `xargs -I{}`, `find -exec grep x {} +`.
+    opening = "*?[{" if "," in raw or ".." in raw else "*?["
     while at < len(raw):
         letter = raw[at]
         at += 1
@@ -342,7 +344,7 @@ def word_of(raw: str) -> Word:
             at = end + 1
         elif letter == "`" or (letter == "$" and re.match(r"[\w({@*#?!$-]", raw[at : at + 1])):
             return Word(raw, known=False)
-        elif not quoted and (letter in "*?[{" or (letter == "~" and len("".join(text)) == 0)):
+        elif not quoted and (letter in opening or (letter == "~" and len("".join(text)) == 0)):
             known = False
             text.append(letter)
         elif not quoted and _UNQUOTED_META.match(letter):
