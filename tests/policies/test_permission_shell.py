@@ -483,13 +483,32 @@ def test_a_denied_command_is_found_wherever_it_stands(command: str) -> None:
         "ls {a['$(rm x)']}>y",
         "ls `ls \\`rm x\\``",
         "hyperfine 'rm x'",
+        "PAGER=$x git log",
+        "BASH_ENV=$x bash script",
+        "source <(curl x)",
+        "source $x",
     ],
 )
 def test_what_may_be_a_denied_command_is_doubted(command: str) -> None:
     assert touches(command, "bash(rm *)") == "maybe"
 
 
-@pytest.mark.parametrize("command", ["ls", "echo rm x", "cat <<'EOF'\n`rm x`\nEOF", "ls # rm x", "echo 'rm x'"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls",
+        "echo rm x",
+        "cat <<'EOF'\n`rm x`\nEOF",
+        "ls # rm x",
+        "echo 'rm x'",
+        "HEAD=$(git rev-parse HEAD); echo $HEAD",
+        "npm start & PID=$!; sleep 1; kill $PID",
+        'export PATH="$HOME/bin:$PATH" && cargo test',
+        "PYTHONPATH=$PWD/src pytest -q",
+        "source ~/.nvm/nvm.sh && nvm use 18",
+        '. "$HOME/.cargo/env"',
+    ],
+)
 def test_what_is_no_denied_command_is_none(command: str) -> None:
     assert touches(command, "bash(rm *)") == "no"
 

@@ -35,8 +35,12 @@ def evaluates(program: str, arguments: Sequence[Word]) -> bool:
         case "hash" | "wait":
             return any(text.startswith("-") and "p" in text for text in texts)
         case "source" | ".":
-            return any(not word.known or word.text.startswith("/dev/") for word in arguments[:1])
+            return any(word.text.startswith("/dev/") or not _is_file(word) for word in arguments[:1])
     return False
+
+
+def _is_file(word: Word) -> bool:
+    return word.known or re.fullmatch(r"""~/[\w./-]+|("?)\$HOME/[\w./-]+\1""", word.text) is not None
 
 
 def _names_oddly(arguments: Sequence[Word]) -> bool:

@@ -25,6 +25,10 @@ MANY = 100
 """Words in front of a subcommand, or of a launched command, that are looked at."""
 FOLDS_CASE = sys.platform == "darwin"
 """Whether `RM` finds the program `rm`."""
+_COMMANDS = re.compile(
+    r"(BASH_)?ENV|PS\d|SHELL|EDITOR|VISUAL|BROWSER|LESS(OPEN|CLOSE)|GIT_.*|.*(PAGER|COMMAND|_EDITOR|_SSH)"
+)
+"""Variables whose values are run."""
 
 
 class Word(NamedTuple):
@@ -119,7 +123,7 @@ class Pattern:
 
     def _compare(self, words: Sequence[Word]) -> Match:
         if not words or not self._is_program(words[0]):
-            return "no" if words and words[0].known else "maybe"
+            return "no" if words and (words[0].known or _sets_a_value(words[0].text)) else "maybe"
         found = _arguments(self.words[1:], words[1:], self.tail)
         if found == "no" and self.words[1:]:
             if len(words) > MANY and all(word.text.startswith("-") for word in words[1:MANY]):
@@ -134,6 +138,12 @@ class Pattern:
         if FOLDS_CASE:
             wanted, names = wanted.casefold(), (names[0].casefold(), names[1].casefold())
         return any(fnmatchcase(name, wanted) for name in names)
+
+
+def _sets_a_value(text: str) -> bool:
+    """Whether it sets a variable that no program takes for a command: `X=$(date)` runs nothing but `date`."""
+    found = re.match(r"([A-Za-z_]\w*)\+?=", text)
+    return found is not None and _COMMANDS.fullmatch(found[1]) is None
 
 
 def _is_literal(glob: str) -> bool:
