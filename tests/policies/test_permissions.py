@@ -11,7 +11,9 @@ from marvin_agent.frontends.nobody import Nobody
 from marvin_agent.messages import ToolResultMessage, text_of
 from marvin_agent.permission_rules import parse_rule
 from marvin_agent.policies.permissions.gate import rules_of
+from marvin_agent.policies.permissions.judge import Call, Rules, judge
 from marvin_agent.policies.permissions.remembered import Remembered
+from marvin_agent.policies.permissions.subjects import Where
 from marvin_agent.testing.engine import ScriptedEngine
 
 WRITE = {"name": "write", "arguments": {"path": "src/a.txt", "content": "new"}}
@@ -91,12 +93,26 @@ async def test_mode_edits_asks_outside_of_the_project_and_where_files_are_code(t
         ".vscode/tasks.json",
         "a/.envrc",
         ".husky/pre-commit",
+        ".opencode/plugin/x.ts",
+        ".npmrc",
+        ".ssh/authorized_keys",
+        ".config/marvin/hooks/x.py",
         "out/x",
     ]
     calls = [{"name": "write", "arguments": {"path": path, "content": ""}} for path in paths]
     for path, result in zip(paths, await results(tmp_path, *calls, mode="edits"), strict=True):
         assert "nobody is here to ask" in result, path
     assert not (tmp_path / "x").exists()
+
+
+def test_mode_edits_asks_in_marvins_own_directory_wherever_it_is(tmp_path: Path) -> None:
+    where = Where(str(tmp_path), str(tmp_path), str(tmp_path), lambda path: path, str(tmp_path / "mine"))
+
+    def decision(path: Path) -> str:
+        return judge(Call("write", {"path": str(path)}, True, False), "edits", Rules(), (), where).decision
+
+    assert decision(tmp_path / "mine" / "hooks" / "x.py") == "ask"
+    assert decision(tmp_path / "mine.txt") == "allow"
 
 
 async def test_mode_auto_lets_all_run_but_what_a_rule_denies(tmp_path: Path) -> None:

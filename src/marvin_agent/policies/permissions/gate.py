@@ -29,7 +29,7 @@ class Gate:
             acts=facts is None or facts.acts,
             by_user=event.origin == "user",
         )
-        where = Where(ctx.cwd, ctx.project_root, self._home, ctx.resolve)
+        where = Where(ctx.cwd, ctx.project_root, self._home, ctx.resolve, ctx.config_dir)
         remembered = Remembered(ctx.config_dir)
         known = remembered.rules(ctx.project_root) if call.acts and self._mode in ("ask", "edits") else ()
         verdict = judge(call, self._mode, self._rules, known, where)

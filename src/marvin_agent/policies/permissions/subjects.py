@@ -19,10 +19,26 @@ SEARCHING = frozenset({"find", "grep"})
 GUARDED = frozenset(
     [
         *(".git", ".marvin", ".claude", ".cursor", ".vscode", ".idea", ".zed", ".devcontainer", ".husky", ".githooks"),
-        *(".envrc", ".gitmodules", ".gitattributes", ".mcp.json", ".bashrc", ".bash_profile", ".profile", ".zshrc"),
+        *(".opencode", ".pi", ".omp", ".codex", ".gemini", ".windsurf", ".mcp.json"),
+        *(".envrc", ".gitmodules", ".gitattributes", ".gitconfig", ".npmrc", ".yarnrc", ".yarnrc.yml", ".cargo"),
+        *(
+            ".bashrc",
+            ".bash_profile",
+            ".bash_login",
+            ".profile",
+            ".zshrc",
+            ".zshenv",
+            ".zprofile",
+            ".exrc",
+            ".nvim.lua",
+        ),
+        *(".ssh", ".gnupg", ".config", ".local"),
     ]
 )
-"""Names in a project that git, shells, editors and agents obey without being asked: no mode edits there unasked."""
+"""Names that git, shells, editors and agents obey without being asked: no mode edits there unasked.
+
+The last ones are for whoever works in his home.
+"""
 
 
 class Where(NamedTuple):
@@ -33,6 +49,8 @@ class Where(NamedTuple):
     home: str
     resolve: Callable[[str], str]
     """The absolute path that a file tool takes a path for."""
+    own: str = ""
+    """Marvin's own directory: what is written there is obeyed at the next start."""
 
 
 class Subject(Protocol):
@@ -98,6 +116,8 @@ class FileSubject:
             return False
         roots = (self._where.root, os.path.realpath(self._where.root))
         inside = all(is_inside(path, roots) for path in self._target.all)
+        if self._where.own and is_inside(self._target.real, (os.path.realpath(self._where.own),)):
+            return False
         return inside and not any(name in GUARDED for path in self._target.all for name in _names(path, roots))
 
     def suggestions(self, rules: Sequence[Rule]) -> tuple[str, ...]:
