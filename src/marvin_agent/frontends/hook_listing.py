@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from marvin_agent.config import Config, load
 from marvin_agent.errors import UsageError
 from marvin_agent.frontends.hook_check import Checked, check_each
-from marvin_agent.frontends.hook_sources import Project, gather
+from marvin_agent.frontends.hook_sources import Project, gather, packages
 from marvin_agent.hooks.sources import Source, each_once, hooks_in, ids_of
 from marvin_agent.jsonfile import read_json, write_json
 from marvin_agent.nearest import nearest_names
@@ -27,8 +27,8 @@ class Found(NamedTuple):
     config: Config
     sources: dict[str, Source]
     """What would be loaded, by id."""
-    untrusted: dict[str, str]
-    """The project's hooks while it is not trusted: their paths, by id."""
+    untrusted: dict[str, tuple[str, str]]
+    """Hooks of a project, or a package, that is not trusted: their paths and what would trust them, by id."""
     notes: list[str]
     """What is worth a word: paths that are not there, packages that nobody trusts."""
 
@@ -39,11 +39,20 @@ def find_hooks(places: Places) -> Found:
     project = Project(places, trust_now=False, notify=notes.append)
     config = load(places, trusted=project.trusted, judged=project.judged)
     sources = each_once(gather(config, places, project, (), notes.append))
-    hidden = [] if project.trusted else [Source(path, "project") for path in hooks_in(places.project_hooks_dir)]
+    hidden = [
+        (source, f"the package is not trusted: `marvin trust --package {name}`")
+        for name, (hooks, trusted) in packages(places, project.trust).items()
+        for source in hooks
+        if not trusted
+    ]
+    if not project.trusted:
+        why = "the project is not trusted: `marvin trust`"
+        hidden += [(Source(path, "project"), why) for path in hooks_in(places.project_hooks_dir)]
+    ids = ids_of([*sources, *(source for source, _ in hidden)])
     return Found(
         config,
-        dict(zip(ids_of(sources), sources, strict=True)),
-        {each: source.path for each, source in zip(ids_of(hidden), hidden, strict=True)},
+        dict(zip(ids, sources, strict=False)),
+        {each: (source.path, why) for each, (source, why) in zip(ids[len(sources) :], hidden, strict=True)},
         notes,
     )
 
@@ -84,10 +93,7 @@ def _rows(found: Found, places: Places) -> list[dict[str, Any]]:
             rows.append(_row(hook_id, source.path, "broken", "\n".join(problems)))
         else:
             rows.append(_row(hook_id, source.path, "loaded", checked=checked[hook_id]))
-    rows += [
-        _row(hook_id, path, "not loaded", "the project is not trusted: `marvin trust`")
-        for hook_id, path in found.untrusted.items()
-    ]
+    rows += [_row(hook_id, path, "not loaded", why) for hook_id, (path, why) in found.untrusted.items()]
     known = {row["id"] for row in rows}
     rows += [_row(each, "", "missing", "hooks.required names it") for each in required if each not in known]
     return [row | {"required": row["id"] in required} for row in rows]

@@ -7,7 +7,7 @@ import msgspec
 
 from marvin_agent.config import Config, load
 from marvin_agent.errors import HookError, UsageError
-from marvin_agent.hooks.packages import digest_of, packaged_hooks
+from marvin_agent.hooks.packages import Packaged, digest_of, packaged_hooks
 from marvin_agent.hooks.sources import Source, hooks_at, hooks_in
 from marvin_agent.hooks.trust import CONFIG, Snapshot, Trust, take_snapshot
 from marvin_agent.places import PROJECT_DIRECTORY, Places
@@ -58,18 +58,13 @@ def configuration(places: Places) -> Config:
 def gather(config: Config, places: Places, project: Project, flags: Sequence[str], notify: Notify) -> list[Source]:
     """Every hook to load, in order. What is configured and not there is reported; a `--hook` that is not, an error."""
     found: list[Source] = []
-    packages = packaged_hooks(places.cache_dir)
-    digests = {
-        name: digest_of([packaged for packaged in packages if packaged.distribution == name])
-        for name in {packaged.distribution for packaged in packages}
-    }
-    for packaged in packages:
-        if project.trust.allows_package(packaged.distribution, digests[packaged.distribution]):
-            found.append(Source(packaged.path, "package"))
+    for name, (sources, trusted) in packages(places, project.trust).items():
+        if trusted:
+            found += sources
         else:
             notify(
-                f"hooks of the installed package {packaged.distribution} are not trusted and not loaded:"
-                f" `marvin trust --package {packaged.distribution}` trusts this build"
+                f"hooks of the installed package {name} are not trusted and not loaded:"
+                f" `marvin trust --package {name}` trusts this build"
             )
     found += [Source(path, "global") for path in hooks_in(places.hooks_dir)]
     found += project.hooks()
@@ -84,6 +79,17 @@ def gather(config: Config, places: Places, project: Project, flags: Sequence[str
         except HookError as error:
             raise UsageError(f"--hook {error.message}") from None
     return found
+
+
+def packages(places: Places, trust: Trust) -> dict[str, tuple[list[Source], bool]]:
+    """The hooks of installed distributions by name, and whether this very build of each is trusted."""
+    found: dict[str, list[Packaged]] = {}
+    for packaged in packaged_hooks(places.cache_dir):
+        found.setdefault(packaged.distribution, []).append(packaged)
+    return {
+        name: ([Source(each.path, "package") for each in hooks], trust.allows_package(name, digest_of(hooks)))
+        for name, hooks in found.items()
+    }
 
 
 def only_required(sources: list[Source], required: Sequence[str]) -> list[Source]:
