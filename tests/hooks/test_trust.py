@@ -166,7 +166,8 @@ def test_a_package_is_trusted_by_the_hash_of_its_files(marvin: Marvin, tmp_path:
     env = {"PYTHONPATH": str(site)}
     done = marvin.run("-p", "hi", env=env)
     assert "marvin trust --package pkghook" in done.stderr
-    row = marvin.run("hooks", "list", "--json", env=env).json[-1]
+    rows = marvin.run("hooks", "list", "--json", env=env).json
+    row = next(each for each in rows if each["scope"] == "package")
     assert (row["id"], row["state"], row["path"]) == ("package:pkghook", "not loaded", str(site / "pkghook.py"))
     assert "marvin trust --package pkghook" in row["why"]
     assert marvin.run("trust", "--package", "pkghook", "--yes", env=env).code == 0
