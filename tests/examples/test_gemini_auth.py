@@ -7,7 +7,7 @@ from marvin_agent.testing.engine import MODEL
 GEMINI = changed(MODEL, provider="google", id="gemini")
 
 
-def test_the_key_goes_out_with_the_request(example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seed_000_the_key_goes_out_with_the_request(example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", "second")
     hook = example("gemini_auth", models=(GEMINI,), replies=[{"text": "a"}, {"text": "b"}])
     hook.prompt("go")

@@ -40,7 +40,7 @@ def loaded(example: Example, server: Service, *replies: dict[str, Any]) -> Block
     return example("supermemory", settings=settings, replies=replies)
 
 
-def test_the_first_message_of_a_session_brings_what_is_remembered(example: Example, server: Service) -> None:
+def test_seed_000_the_first_message_of_a_session_brings_what_is_remembered(example: Example, server: Service) -> None:
     hook = loaded(example, server, {"text": "a"}, {"text": "b"})
     hook.prompt("how do I <private>my pin is 1234</private> run the tests?")
     hook.prompt("and then?")
@@ -74,7 +74,7 @@ def test_a_wrong_call_is_an_error_for_the_model(example: Example, server: Servic
     assert server.asked == []
 
 
-def test_at_eighty_percent_it_compacts_and_remembers_the_summary(example: Example, server: Service) -> None:
+def test_seed_000_at_eighty_percent_it_compacts_and_remembers_the_summary(example: Example, server: Service) -> None:
     hook = loaded(example, server, {"text": "done", "usage": FULL}, {"text": "they moved to uv"})
     hook.prompt("go")
     hook.wait_until(lambda: server.bodies("/v3/documents"))

@@ -68,6 +68,26 @@ async def test_seed_000_a_chat_message_handler_that_throws_leaves_the_original_p
         assert [failure.error for failure in e.of(out.HookFailed)] == ["ValueError: spoilt"]
 
 
+async def test_seed_000_chat_message_mutates_the_parts(tmp_path: Path) -> None:
+    def change(event: Any, ctx: Any) -> None:
+        event.output.parts[0] = {"type": "text", "text": "bye"}
+        event.output.parts.append({"type": "text", "text": "and more"})
+
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks={"a": on("chat.message", change)}) as e:
+        await e.prompt("hi")
+        assert [part.text for part in e.engine.session.messages()[0].content] == ["bye", "and more"]
+        sent = json.dumps(e.bodies[0])
+        assert "bye" in sent and "and more" in sent and '"hi"' not in sent
+
+
+async def test_seed_000_tool_execute_after_fires_on_a_tools_error(tmp_path: Path) -> None:
+    heard: list[Any] = []
+    replies = [{"toolCalls": [call("read", path="none")]}, {"text": "ok"}]
+    async with ScriptedEngine(tmp_path, replies, hooks={"a": hearing("tool.execute.after", heard)}) as e:
+        await e.prompt("go")
+    assert [(event.tool_name, event.is_error, event.status) for event in heard] == [("read", True, "error")]
+
+
 async def test_seed_000_invalid_arguments_of_a_hook_come_back_to_the_model_as_an_error(tmp_path: Path) -> None:
     hooks = {"a": returning("tool.execute.before", {"input": {"command": 7}})}
     replies = [{"toolCalls": [call("bash", command="touch ran")]}, {"text": "ok"}]
@@ -359,6 +379,13 @@ async def test_seed_001_an_own_summary_needs_no_model_call_and_from_hook_says_wh
     assert [(event.summary, event.from_hook) for event in heard] == [(done.summary, own)]
 
 
+async def test_seed_001_compaction_works_without_any_hook(tmp_path: Path) -> None:
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}, {"text": "the model's"}]) as e:
+        await e.prompt("hi")
+        done = await e.engine.compact()
+        assert (done.summary, done.from_hook) == ("the model's", False)
+
+
 # 002
 
 
@@ -473,6 +500,24 @@ async def test_seed_004_conflicts_the_first_block_wins_and_later_handlers_are_no
         (result,) = results(e)
         assert result.status == "blocked" and "library:b refused the call: b" in text_of(result.content)
         assert (asked, (e.work / "ran").exists()) == ([], False)
+
+
+async def test_seed_004_conflicts_the_first_command_and_the_first_renderer_win_and_the_second_is_told(
+    tmp_path: Path,
+) -> None:
+    def commanding(marvin: HookAPI) -> None:
+        marvin.command("hello", f"of {marvin.id}")(lambda args, ctx: None)
+
+    def drawing(marvin: HookAPI) -> None:
+        marvin.register_message_renderer("note", lambda message, expanded, theme: marvin.id)
+
+    hooks = {"a": commanding, "b": commanding, "c": drawing, "d": drawing}
+    async with ScriptedEngine(tmp_path, [{"text": "ok"}], hooks=hooks) as e:
+        await e.prompt("hi")
+        assert [(failure.hook, failure.error) for failure in e.of(out.HookFailed)] == [
+            ("library:b", "the command /hello is taken by library:a"),
+            ("library:d", "messages of type 'note' are rendered by library:c already"),
+        ]
 
 
 async def test_seed_004_conflicts_a_tool_call_handler_that_throws_blocks(tmp_path: Path) -> None:
