@@ -72,6 +72,8 @@ def test_run_works_here_with_the_settings_of_the_hook(marvin: Marvin) -> None:
         (("gate.py", "--event", "turn.end", "--input", "[]"), "--input is a JSON object"),
         (("gate.py", "--event", "turn.end", "--input", '{"turnIndex": "x"}'), "turn_index: expected a whole number"),
         (("none.py", "--event", "turn.end"), "there is no such file"),
+        (("gate", "--event", "turn.end"), "Did you mean global:gate?"),
+        (("gate.py", "--event", "nonsense"), "There are app.start, session.start,"),
         ((".", "--event", "turn.end"), "is a directory: name one hook"),
     ],
 )
@@ -172,6 +174,20 @@ def test_what_a_hook_decides_about_a_permission_is_told(marvin: Marvin) -> None:
     story = marvin.run("hooks", "why").stdout
     assert 'bash "true --safe" was decided by global:policy line 2: deny: not on Mondays' in story
     assert 'bash "true --safe" was blocked by builtin:permissions' in story
+
+
+def test_run_takes_the_id_of_a_hook(marvin: Marvin) -> None:
+    event = ("--event", "tool.execute.before", "--input", '{"toolName": "bash", "input": {"command": "rm -rf x"}}')
+    assert marvin.run("hooks", "run", "global:gate", *event).stdout.startswith("blocked: ")
+
+
+def test_a_message_that_a_hook_took_over_is_told_as_one(marvin: Marvin) -> None:
+    take = "    @marvin.on('chat.message')\n    async def take(event, ctx):\n        return {'handled': True}\n"
+    (marvin.config_dir / "hooks" / "takes.py").write_text(f"def setup(marvin):\n{take}")
+    marvin.script({"text": "never"})
+    marvin.run("-p", "go")
+    story = marvin.run("hooks", "why").stdout
+    assert "chat.message was taken over by global:takes line 2: nothing went to the model" in story
 
 
 def test_a_refusal_because_a_gate_failed_is_told_as_one(marvin: Marvin) -> None:

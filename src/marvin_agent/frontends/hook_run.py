@@ -36,7 +36,7 @@ def run_hook(options: argparse.Namespace, places: Places) -> int:
         raise UsageError(f"--input is not JSON: {error}") from None
     if not isinstance(payload, dict):
         raise UsageError("--input is a JSON object: the event's payload")
-    file = _file(options.file)
+    file = _file(options.file, places)
     if problems := check(Source(file, "flag"), places.cache_dir).problems:
         raise MarvinError("\n".join(problems))
     ran = asyncio.run(_send(file, options.event, payload, places))
@@ -48,10 +48,15 @@ def run_hook(options: argparse.Namespace, places: Places) -> int:
     return 1 if ran.emitted.errors else 0
 
 
-def _file(named: str) -> str:
-    """The hook's file. Raises UsageError when it is none, or several."""
+def _file(named: str, places: Places) -> str:
+    """The hook's file, by its path or its id. Raises UsageError when it is none, or several."""
     if not os.path.exists(named):
-        raise UsageError(f"{named}: there is no such file")
+        sources = find_hooks(places).sources
+        if named in sources:
+            return sources[named].path
+        near = [hook_id for hook_id in sources if hook_id.partition(":")[2] == named]
+        hint = f"Did you mean {' or '.join(near)}?" if near else "Name its file, or its id as in `marvin hooks list`."
+        raise UsageError(f"{named}: there is no such file, nor a hook of this id", hint=hint)
     match hooks_at(os.path.abspath(named)):
         case [path] if not os.path.isdir(named) or os.path.basename(path) == "__init__.py":
             return path

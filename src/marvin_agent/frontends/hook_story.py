@@ -83,6 +83,8 @@ def _sentence(entry: dict[str, Any]) -> str:
     if "decision" in given:
         why = f": {given['reason']}" if given.get("reason") else ""
         return f"{what} was decided by {who}: {given['decision']}{why}"
+    if given.get("handled"):
+        return f"{what} was taken over by {who}: nothing went to the model"
     told = f"{what} {WORDS.get(entry['outcome'], entry['outcome'])} {who}"
     if entry["outcome"] == "changed":
         changes = "; ".join(_change(each) for each in entry["diff"])

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     new.add_argument("--project", action="store_true", help="into this project's .marvin/hooks")
     new.add_argument("--dir", metavar="DIR", help="into this directory")
     running = commands.add_parser("run", help="send one event through one hook: outcome, changes, time")
-    running.add_argument("file", metavar="FILE", help="the hook; naming it is consent")
+    running.add_argument("file", metavar="FILE", help="the hook: its file, or its id; naming it is consent")
     running.add_argument("--event", required=True, help="the event")
     running.add_argument("--input", default="{}", metavar="JSON", help="its payload; what is left out is neutral")
     running.add_argument("--json", action="store_true", help="as JSON")

@@ -47,7 +47,8 @@ def one_event(name: str) -> str:
     try:
         (known, *more) = event_names(name)
     except HookError as error:
-        raise UsageError(error.message) from None
+        near = "did you mean" in error.message
+        raise UsageError(error.message, hint=None if near else f"There are {', '.join(SPECS)}.") from None
     if more:
         raise UsageError(f"{name} stands for several events: name one of {', '.join((known, *more))}")
     return known
