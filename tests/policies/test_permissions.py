@@ -182,6 +182,19 @@ async def test_a_hooks_tool_acts_unless_it_says_otherwise(tmp_path: Path) -> Non
     assert "acting(fi*)" in denied[0]
 
 
+async def test_the_person_sees_all_of_a_long_call_of_a_hooks_tool(tmp_path: Path) -> None:
+    def setup(marvin: Any) -> None:
+        @marvin.tool
+        def acting(text: str, command: str) -> str:
+            """Do something."""
+            return text
+
+    person = Person(NO)
+    call = {"name": "acting", "arguments": {"text": "x" * 10_000, "command": "rm -rf ~"}}
+    await results(tmp_path, call, mode="ask", engine={"interface": person, "hooks": {"tools": setup}})
+    assert "rm -rf ~" in person.questions[0]["preview"]
+
+
 async def test_a_looking_tool_that_a_hook_replaces_acts(tmp_path: Path) -> None:
     def setup(marvin: Any) -> None:
         @marvin.tool(replaces="read")

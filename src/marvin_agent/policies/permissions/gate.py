@@ -9,9 +9,6 @@ from marvin_agent.policies.permissions.judge import Call, Mode, Rules, Verdict, 
 from marvin_agent.policies.permissions.remembered import Remembered
 from marvin_agent.policies.permissions.subjects import CHANGING, FILE_TOOLS, Where
 
-PREVIEW = 4_000
-"""Characters of a call that are shown with the question."""
-
 
 class Gate:
     """The gate of one program."""
@@ -95,7 +92,7 @@ def _preview(call: Call) -> str:
     text = (
         call.input.get("command") if call.tool == "bash" else call.input.get("path") if call.tool in CHANGING else None
     )
-    return str(text if text is not None else encode(call.input).decode())[:PREVIEW]
+    return str(text if text is not None else encode(call.input).decode())
 
 
 def _what_is_possible(ctx: Any) -> str:
