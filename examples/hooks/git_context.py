@@ -6,6 +6,9 @@ Settings: `commits`, how many of the last commits to show (3).
 from marvin_agent.hooks import AgentBeforeStart, BeforeStartResult, Context, HookAPI
 
 MOST_FILES = 30
+# Without locks, since the user may be in the middle of a commit; and without the monitor and the signature checker that
+# the configuration of a repository can name: it may have come in an archive.
+CALM = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
 
 
 def setup(marvin: HookAPI) -> None:
@@ -15,8 +18,7 @@ def setup(marvin: HookAPI) -> None:
     @marvin.on("agent.before_start")
     async def describe(event: AgentBeforeStart, ctx: Context) -> BeforeStartResult | None:
         async def git(*args: str) -> list[str]:
-            # Without locks: the user may be in the middle of a commit.
-            done = await ctx.exec("git", ["--no-optional-locks", *args], timeout=5)
+            done = await ctx.exec("git", [*CALM, *args], timeout=5)
             return done.stdout.splitlines() if done.code == 0 else []
 
         status = await git("status", "--short", "--branch")

@@ -30,6 +30,19 @@ def test_outside_of_a_repository_nothing_is_added(example: Example) -> None:
     assert done.errors == []
 
 
+def test_a_repository_that_came_in_an_archive_runs_nothing(example: Example) -> None:
+    hook = example("git_context")
+    evil = "printf '#!/bin/sh\\ntouch ran\\n' > evil && chmod +x evil"
+    named = "git config core.fsmonitor ./evil && git config log.showSignature true && git config gpg.program ./evil"
+    assert (
+        hook.call("bash", command=f"git init -q && {evil} && {GIT} commit -qm x --allow-empty && {named}").status
+        == "ok"
+    )
+    done = hook.emit("agent.before_start", prompt="go", system_prompt="")
+    assert "Last commits:" in done.event.system_prompt
+    assert not (hook.work / "ran").exists()
+
+
 def test_many_changes_are_cut(example: Example) -> None:
     hook = example("git_context")
     hook.call("bash", command="git init -q && touch $(seq 100)")
