@@ -232,6 +232,23 @@ async def test_rules_about_a_file(tmp_path: Path, rules: dict[str, list[str]], s
     assert result.split(":")[0] == status
 
 
+async def test_a_wildcard_for_files_leaves_out_what_programs_obey_and_a_rule_that_names_it_does_not(
+    tmp_path: Path,
+) -> None:
+    paths = [".git/config", "a/.GIT/hooks/post-checkout", ".vscode/tasks.json", ".envrc", ".github/x.yml"]
+    calls = [{"name": "write", "arguments": {"path": path, "content": ""}} for path in paths]
+    calls.append(bash("echo x > .git/config"))
+
+    async def allowed(*rules: str) -> list[bool]:
+        return [
+            result == "ok" for result in await results(tmp_path, *calls, mode="ask", allow=[*rules, "bash(echo *)"])
+        ]
+
+    assert await allowed("write(**)") == [False, False, False, False, True, False]
+    assert await allowed("write(**)", "write(.git/*)", "write(.envrc)") == [True, False, False, True, True, True]
+    assert await allowed("write") == [True] * 6
+
+
 async def test_links_and_dots_neither_widen_an_allow_nor_dodge_a_deny(tmp_path: Path) -> None:
     work = tmp_path / "work"
     (work / "src").mkdir(parents=True)

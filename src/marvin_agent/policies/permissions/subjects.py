@@ -35,7 +35,7 @@ GUARDED = frozenset(
         *(".ssh", ".gnupg", ".config", ".local"),
     ]
 )
-"""Names that git, shells, editors and agents obey without being asked: no mode edits there unasked.
+"""Names that git, shells, editors and agents obey without being asked: no mode and no wildcard covers a change there.
 
 The last ones are for whoever works in his home.
 """
@@ -109,7 +109,14 @@ class FileSubject:
     def _covered_by(self, rule: Rule) -> bool:
         if rule.pattern is None:
             return True
+        if self._tool in CHANGING and not self._guarded <= set(rule.pattern.casefold().split("/")):
+            return False
         return PathPattern(rule, self._where.root, self._where.home).surely(self._target)
+
+    @property
+    def _guarded(self) -> set[str]:
+        roots = (self._where.root, os.path.realpath(self._where.root))
+        return {name for path in self._target.all for name in _names(path, roots) if name in GUARDED}
 
     def edits_only(self) -> bool:
         if self._tool not in CHANGING:
@@ -118,7 +125,7 @@ class FileSubject:
         inside = all(is_inside(path, roots) for path in self._target.all)
         if self._where.own and is_inside(self._target.real, (os.path.realpath(self._where.own),)):
             return False
-        return inside and not any(name in GUARDED for path in self._target.all for name in _names(path, roots))
+        return inside and not self._guarded
 
     def suggestions(self, rules: Sequence[Rule]) -> tuple[str, ...]:
         path, root = self._target.written[0], self._where.root
