@@ -335,6 +335,15 @@ def test_where_there_is_no_bash_its_own_syntax_is_not_judged_by_it(
     assert allows("git log -p | git apply", "bash(git *)")
 
 
+def test_a_glob_in_a_path_does_not_climb_out_of_it() -> None:
+    assert allows("rm build/a build/b/c", "bash(rm build/* build/*)")
+    assert not allows("rm build/../src/a", "bash(rm build/*)")
+    assert not allows("rm build/x/..", "bash(rm build/*)")
+    assert allows("rm ../build/a", "bash(rm ../build/*)")
+    assert allows("git diff ../a main..x", "bash(git diff *)")
+    assert touches("rm build/../src/a", "bash(rm build/*)") == "yes"
+
+
 def test_a_sum_of_numbers_is_no_command() -> None:
     assert allows("echo $((1 + 2 * 3))", "bash(echo *)")
     assert not allows("echo $((1 + a))", "bash(echo *)")

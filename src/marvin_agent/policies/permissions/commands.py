@@ -89,7 +89,7 @@ class Pattern:
         # The program itself has to be named, not taken in by the wildcard.
         if len(self.words) <= part.name_at:
             return False
-        if not all(w.known and fnmatchcase(w.text, p) for p, w in zip(self.words, words, strict=False)):
+        if not all(_is_surely(w, p) for p, w in zip(self.words, words, strict=False)):
             return False
         rest = words[len(self.words) :]
         return not rest or (self.tail and not any(running(part, rest)))
@@ -138,6 +138,12 @@ class Pattern:
         if FOLDS_CASE:
             wanted, names = wanted.casefold(), (names[0].casefold(), names[1].casefold())
         return any(fnmatchcase(name, wanted) for name in names)
+
+
+def _is_surely(word: Word, pattern: str) -> bool:
+    # `rm build/*` means what is in there: no `..` leads out of it.
+    climbs = ".." in word.text.split("/") and ".." not in pattern
+    return word.known and fnmatchcase(word.text, pattern) and not climbs
 
 
 def _sets_a_value(text: str) -> bool:
