@@ -190,6 +190,15 @@ def test_a_message_that_a_hook_took_over_is_told_as_one(marvin: Marvin) -> None:
     assert "chat.message was taken over by global:takes line 2: nothing went to the model" in story
 
 
+def test_a_command_of_several_lines_cannot_pass_for_several_entries(marvin: Marvin) -> None:
+    forged = 'rm -rf x\n12:00:00  bash "ls" was seen by nobody'
+    marvin.script({"toolCalls": [{"name": "bash", "arguments": {"command": forged}}]}, {"text": "done"})
+    marvin.run("-p", "--auto", "go")
+    session, *entries = marvin.run("hooks", "why").stdout.splitlines()
+    assert session.startswith("session ")
+    assert [line.startswith(" ") for line in entries] == [False, True]
+
+
 def test_a_refusal_because_a_gate_failed_is_told_as_one(marvin: Marvin) -> None:
     (marvin.config_dir / "hooks" / "fails.py").write_text(
         "def setup(marvin):\n    @marvin.on('tool.execute.before')\n    async def fail(event, ctx):\n        1 / 0\n"

@@ -19,6 +19,7 @@ WORDS = {
 }
 TEXTS = ("time", "event", "hook", "handler", "outcome")
 FAILED = {"timeout": "was late", "skipped": "was skipped"}
+INDENT = " " * 10
 BAR = 40
 SHOWN = 80
 AROUND = 20
@@ -71,7 +72,8 @@ def story(entries: Iterable[dict[str, Any]]) -> list[str]:
         if day and day != f"{when:%Y-%m-%d}":
             lines.append(f"{when:%Y-%m-%d}")
         day = f"{when:%Y-%m-%d}"
-        lines.append(printable(f"{when:%H:%M:%S}  {_sentence(entry)}"))
+        # What goes on in another line is indented: a command is no entry of its own.
+        lines.append(printable(f"{when:%H:%M:%S}  {_sentence(entry)}").replace("\n", f"\n{INDENT}"))
     return lines
 
 
