@@ -276,6 +276,15 @@ async def test_a_handler_may_raise_open_to_closed_but_never_lower(room: Room) ->
         room.on("turn.end", broken, on_error="closed")
 
 
+@pytest.mark.parametrize(("tools", "meant"), [(("Bash",), r"\('bash',\)"), (("Edit|Write",), r"\('edit', 'write',\)")])
+async def test_a_gate_for_a_tool_as_another_agent_calls_it_is_an_error_at_load(
+    room: Room, tools: tuple[str, ...], meant: str
+) -> None:
+    with pytest.raises(HookError, match=f"give tools={meant}"):
+        room.on("tool.execute.before", print, tools=tools)
+    room.on("tool.execute.before", print, tools=("mcp__Files__*", "Agent", "bash"))
+
+
 @pytest.mark.parametrize(
     ("result", "complaint"),
     [

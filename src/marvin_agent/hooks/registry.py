@@ -16,6 +16,8 @@ SCOPES: tuple[Scope, ...] = ("builtin", "package", "global", "project", "config"
 OnError: TypeAlias = Literal["open", "closed"]
 PURPOSES: tuple[str, ...] = get_args(Purpose)
 
+TOOLS = ("bash", "read", "write", "edit", "ls", "find", "grep")
+
 MODEL_EVENTS_FOR_TURNS = frozenset({"chat.messages.transform"})
 """Events that reach a handler for purpose `turn` only, unless it names others."""
 
@@ -259,5 +261,10 @@ def _validate(
         raise HookError(f"{spec.name} is not about a model call: it takes no purposes filter")
     if tools is not None and not all(tools):
         raise HookError(f"tools is a list of names and patterns, not {tools!r}")
+    for name in tools or ():
+        # A gate that is never asked, since it waits for a tool of Claude Code, is worse than none.
+        if "|" in name or (name not in TOOLS and name.lower() in TOOLS):
+            meant = ", ".join(repr(each.strip().lower()) for each in name.split("|"))
+            raise HookError(f"no tool is called {name!r}: give tools=({meant},)")
     if unknown := [name for name in purposes or () if name not in PURPOSES]:
         raise HookError(f"a purpose is one of {', '.join(PURPOSES)}, not {unknown[0]!r}")
