@@ -149,6 +149,26 @@ async def test_a_single_file_cannot_import_what_lies_beside_it(tmp_path: Path) -
         assert "ImportError" in e.engine.hooks.problems[0].error
 
 
+@pytest.mark.parametrize("isolate", [False, True])
+async def test_a_module_of_a_package_imports_its_neighbours_and_leaves_nothing(tmp_path: Path, isolate: bool) -> None:
+    package = tmp_path / "mine" / "inner"
+    package.mkdir(parents=True)
+    (tmp_path / "mine" / "__init__.py").write_text("X = 1\n")
+    (tmp_path / "mine" / "words.py").write_text("from . import X\n")
+    (package / "__init__.py").touch()
+    (package / "guard.py").write_text(
+        "from ..words import X\nfrom marvin_agent.hooks import HookAPI\n\n"
+        "def setup(marvin: HookAPI) -> None:\n    marvin.command(f'x{X}')(lambda args, ctx: None)\n"
+    )
+    before = set(sys.modules)
+    files, isolated = [str(package / "guard.py")], ("flag:guard",) if isolate else ()
+    async with ScriptedEngine(tmp_path, hook_files=files, isolate=isolated) as e:
+        assert e.engine.hooks.problems == []
+        assert "x1" in e.engine.side.commands
+        await e.engine.hooks.reload([])
+        assert not [name for name in set(sys.modules) - before if name.startswith("marvin_hook_")]
+
+
 async def test_a_required_hook_that_is_missing_stops_the_start(tmp_path: Path) -> None:
     async with ScriptedEngine(tmp_path, required=("global:audit",)) as e:
         with pytest.raises(RequiredHookError, match="global:audit is not there") as raised:

@@ -184,13 +184,14 @@ def test_an_editable_package_is_asked_about_again_when_its_code_changes(marvin: 
     (code / "edit").mkdir(parents=True)
     (code / "edit" / "__init__.py").touch()
     (code / "edit" / "helper.py").touch()
-    (code / "edit" / "hooks.py").write_text(HOOK)
+    (code / "edit" / "hooks.py").write_text("from . import helper\n" + HOOK)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: edit\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[marvin.hooks]\nmine = edit.hooks\n")
     (info / "RECORD").write_text("edit.pth,,\nedit-1.0.dist-info/METADATA,,\n")
     env = {"PYTHONPATH": f"{site}{os.pathsep}{code}"}
     assert marvin.run("trust", "--package", "edit", "--yes", env=env).code == 0
     assert "the project's hook runs" in marvin.run("-p", "hi", env=env).stderr
+    assert "package:edit.hooks" in {row["id"] for row in marvin.run("hooks", "list", "--json", env=env).json}
     (code / "edit" / "helper.py").write_text("evil = True\n")
     assert "are not trusted" in marvin.run("-p", "hi", env=env).stderr
 

@@ -49,6 +49,7 @@ class HookFinder:
             sys.meta_path.insert(0, self)
 
     def remove(self, name: str) -> None:
+        name = name.partition(".")[0]
         self._sources.pop(name, None)
         for module in [m for m in sys.modules if m == name or m.startswith(f"{name}.")]:
             del sys.modules[module]
@@ -92,9 +93,10 @@ finder = HookFinder()
 def run_source(source: Source) -> types.ModuleType:
     """Run a hook's module. Raises what its code raises, SyntaxError included, and HookError when it cannot be read."""
     name = f"marvin_hook_{next(_numbers)}_" + "".join(c if c.isalnum() else "_" for c in source.stem)
-    finder.add(name, source)
+    top, names = source.inside
+    finder.add(name, source._replace(path=top))
     try:
-        return importlib.import_module(name)
+        return importlib.import_module(".".join((name, *names)))
     except ModuleNotFoundError as error:
         forget(name)
         if error.name == name:

@@ -21,8 +21,10 @@ class Source(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The hook's name: its file's, or its directory's for a package."""
+        """The hook's name: its file's, or its directory's for a package; with its package's where it is installed."""
         name = os.path.basename(self.path)
+        if self.scope == "package" and self.inside[1]:
+            return ".".join((os.path.basename(os.path.dirname(self.inside[0])), *self.inside[1]))
         if name == "__init__.py":
             name = os.path.basename(os.path.dirname(self.path))
         return name.removesuffix(".py")
@@ -31,6 +33,22 @@ class Source(NamedTuple):
     def directory(self) -> str | None:
         """The directory of a package; None for a single file."""
         return os.path.dirname(self.path) if os.path.basename(self.path) == "__init__.py" else None
+
+    @property
+    def inside(self) -> tuple[str, tuple[str, ...]]:
+        """The `__init__.py` of the outermost package that it is a module of, and the names from there to it.
+
+        For all else its own path, and none: what lies in a directory of hooks is no module of anything.
+        """
+        if self.files is not None or self.directory or self.scope in ("global", "project"):
+            return self.path, ()
+        top, names = os.path.dirname(self.path), [os.path.basename(self.path).removesuffix(".py")]
+        if not os.path.isfile(os.path.join(top, "__init__.py")):
+            return self.path, ()
+        while os.path.isfile(os.path.join(os.path.dirname(top), "__init__.py")):
+            names.insert(0, os.path.basename(top))
+            top = os.path.dirname(top)
+        return os.path.join(top, "__init__.py"), tuple(names)
 
     def read(self, path: str) -> bytes | None:
         """The bytes of one of its files; None when there is no such file. Raises HookError when it cannot be read."""

@@ -12,7 +12,7 @@ def files_of(source: Source) -> dict[str, str] | None:
     """The bytes that will run, for every start: those that were judged, or the file as it is now."""
     files = source.files
     if files is None:
-        if source.directory is not None:
+        if source.directory is not None or source.inside[1]:
             return None
         data = source.read(source.path)
         files = {os.path.realpath(source.path): data} if data is not None else {}
