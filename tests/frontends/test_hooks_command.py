@@ -264,6 +264,16 @@ def test_disable_and_enable_by_id(marvin: Marvin) -> None:
     assert "Did you mean global:gate?" in wrong.stderr
 
 
+def test_enable_says_when_the_project_keeps_a_hook_off(marvin: Marvin) -> None:
+    (marvin.work / ".marvin").mkdir()
+    file = marvin.work / ".marvin" / "config.json"
+    file.write_text('{"hooks": {"disabled": ["global:gate"]}}')
+    assert marvin.run("trust", "--yes").code == 0
+    done = marvin.run("hooks", "enable", "global:gate")
+    assert (done.code, done.stdout) == (1, "")
+    assert f"global:gate stays off here: hooks.disabled of {file} names it too" in done.stderr
+
+
 def test_two_hooks_of_one_name_have_the_ids_that_a_run_gives_them(marvin: Marvin, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

@@ -129,7 +129,7 @@ def _builtin() -> dict[str, Source]:
 
 
 def switch(hook_id: str, off: bool, places: Places) -> int:
-    """Put an id into `hooks.disabled`, or take it out; 0."""
+    """Put an id into `hooks.disabled`, or take it out; the exit code, 1 when the project keeps it off."""
     found = find_hooks(places)
     known = {*_builtin(), *found.sources, *found.untrusted, *found.config.hooks.disabled}
     if hook_id not in known:
@@ -144,5 +144,9 @@ def switch(hook_id: str, off: bool, places: Places) -> int:
     disabled = [name for name in hooks.get("disabled", []) if name != hook_id]
     hooks["disabled"] = [*disabled, hook_id] if off else disabled
     write_json(places.config_file, value)
+    if not off and hook_id in find_hooks(places).config.hooks.disabled:
+        file = os.path.join(places.project_dir, "config.json")
+        print(printable(f"marvin: {hook_id} stays off here: hooks.disabled of {file} names it too"), file=sys.stderr)
+        return 1
     print(f"{hook_id} is {'off' if off else 'on'} from the next start, or /reload, on.")
     return 0
