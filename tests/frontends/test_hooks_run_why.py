@@ -185,7 +185,8 @@ def test_a_message_that_a_hook_took_over_is_told_as_one(marvin: Marvin) -> None:
     take = "    @marvin.on('chat.message')\n    async def take(event, ctx):\n        return {'handled': True}\n"
     (marvin.config_dir / "hooks" / "takes.py").write_text(f"def setup(marvin):\n{take}")
     marvin.script({"text": "never"})
-    marvin.run("-p", "go")
+    told = marvin.run("-p", "go").stderr
+    assert told == "global:takes took the message over: nothing goes to the model\n"
     story = marvin.run("hooks", "why").stdout
     assert "chat.message was taken over by global:takes line 2: nothing went to the model" in story
 

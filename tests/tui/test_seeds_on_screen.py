@@ -41,6 +41,16 @@ async def test_seed_000_a_prompt_is_injected_into_before_the_agent_starts(tmp_pa
         assert "MEMORY" in one.text, "what is sent is what is shown"
 
 
+async def test_a_message_that_a_hook_takes_over_says_so(tmp_path: Path) -> None:
+    body = """
+    marvin.on("chat.message", lambda event, ctx: {"handled": True})
+"""
+    marvin = a_marvin(tmp_path, {"text": "wrong"})
+    async with driven(marvin, "--hook", hook(tmp_path, body)) as one:
+        await prompt(one, "hello")
+        await one.until_shown("flag:seed took the message over: nothing goes to the model")
+
+
 async def test_seed_000_a_renderer_overrides_the_default_view_and_a_hidden_message_is_not_shown(tmp_path: Path) -> None:
     body = """
     from rich.text import Text

@@ -161,6 +161,7 @@ class HookActed(Value, tag="hook.acted"):
     hook: str
     event: str
     verdict: str
+    """`changed`, `blocked`, or `handled`: it took a message over, and nothing goes to the model."""
     subject: str = ""
     reason: str = ""
 

@@ -59,11 +59,12 @@ class HookNews:
             self._soon(self._acted, record)
 
     def _acted(self, record: Record) -> None:
+        handled = any(change.field == "handled" and change.after for change in record.changes)
         self._outlet.emit(
             HookActed(
                 hook=record.hook,
                 event=record.event,
-                verdict=record.verdict,
+                verdict="handled" if handled else record.verdict,
                 subject=record.subject,
                 reason=record.error or "",
             )

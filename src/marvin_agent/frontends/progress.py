@@ -34,6 +34,7 @@ class Progress:
         """What each running tool call is about."""
         self._waits_for = ""
         self._acted: set[tuple[str, str, str]] = set()
+        self._took_over = ""
 
     def notice(self, text: str) -> None:
         self._say(f"marvin: {text}", "33")
@@ -107,6 +108,10 @@ class Progress:
     def _hook_acted(self, event: out.HookActed) -> None:
         # A tool's line names the hooks by itself; what happens at every model call is worth one line a run.
         # What marvin's own policies add is what marvin is like; they are in the trace like all others.
+        if event.verdict == "handled":
+            self._took_over = event.hook
+            self._say(f"{event.hook} took the message over: nothing goes to the model", "36")
+            return
         if event.event.startswith(("tool.", "chat.message")) or event.hook.startswith("builtin:"):
             return
         act = (event.hook, event.event, event.verdict)
@@ -115,7 +120,8 @@ class Progress:
             self._say(f"{event.hook} {event.verdict} {event.event}", "36")
 
     def _message(self, event: out.MessageEnded) -> None:
-        hooks = ", ".join(event.changed_by or ())
+        hooks = ", ".join(hook for hook in event.changed_by or () if hook != self._took_over)
+        self._took_over = ""
         if isinstance(event.message, HookMessage):
             if event.message.display:
                 self._say(f"{hooks or 'hook'}: {text_of(event.message.content)}", "36")

@@ -192,6 +192,10 @@ class History:
         self._transcript.add(NoticeEntry(event.level, event.text, event.source))
 
     def hook_acted(self, event: out.HookActed, changed: Changed | None) -> None:
+        if event.verdict == "handled":
+            text = f"{event.hook} took the message over: nothing goes to the model"
+            self._transcript.add(NoticeEntry("info", text))
+            return
         # The blocks of tools and of messages name the hooks that had a hand in them, and a refusal tells of itself.
         if event.event.startswith(("tool.", "chat.message", "user.bash")):
             return
