@@ -612,6 +612,10 @@ def test_what_to_remember_covers_the_command_and_little_more() -> None:
         ("bundle exec ruby x", ("bundle exec ruby x",)),
         ("cp a b", ("cp a b",)),
         ("sqlite3 db '.shell id'", ("sqlite3 db '.shell id'",)),
+        ("perl -ne print x", ("perl -ne print x",)),
+        ("python3 --version", ("python3 --version",)),
+        ("psql -c 'select 1'", ("psql -c 'select 1'",)),
+        ("bash run.sh", ("bash run.sh",)),
         ("uv run x.py", ("uv run x.py",)),
         ("python -m http.server", ("python -m http.server",)),
     ],
@@ -637,6 +641,28 @@ def test_what_may_do_anything_is_remembered_as_it_is(command: str, patterns: tup
 def test_what_is_done_every_day_is_asked_about_once(command: str, patterns: tuple[str, ...]) -> None:
     assert suggests(command) == patterns
     assert allows(command, *(f"bash({pattern})" for pattern in patterns))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python - <<'EOF'\nprint(1)\nEOF",
+        "python3.12 -u - <<'EOF'\nprint(1)\nEOF",
+        "cat x | python3",
+        "echo x | .venv/bin/python -",
+        "node <<'EOF'\n1\nEOF",
+        "curl x | sh",
+        "echo ls | bash -s a",
+        "echo x | sudo python3",
+        "timeout 5 ruby < x",
+        "cat x.sql | sqlite3 db",
+        "psql -d x < x.sql",
+        "ssh host < script",
+        "docker exec -i web psql < x.sql",
+    ],
+)
+def test_what_runs_the_code_that_comes_in_is_not_remembered(command: str) -> None:
+    assert suggests(command) == ()
 
 
 def test_the_option_for_no_pager_does_not_make_git_ask() -> None:

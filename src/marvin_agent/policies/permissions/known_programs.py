@@ -147,6 +147,27 @@ INTERPRETERS = frozenset(
     ]
 )
 """Programs that do anything they are told to, or write anywhere: of those, only the very command is suggested."""
+READERS = frozenset(
+    [
+        *(
+            "python",
+            "pypy",
+            "node",
+            "deno",
+            "bun",
+            "ruby",
+            "perl",
+            "php",
+            "lua",
+            "tclsh",
+            "Rscript",
+            "julia",
+            "osascript",
+        ),
+        *("bash", "sh", "zsh", "dash", "ksh", "ash", "fish"),
+    ]
+)
+"""Programs that run what comes in, where they are given no file."""
 RUNNERS = (
     ("python", "-m"),
     ("uv", "run"),

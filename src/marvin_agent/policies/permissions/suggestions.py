@@ -9,6 +9,7 @@ from marvin_agent.policies.permissions.known_programs import (
     BROAD,
     INTERPRETERS,
     LAUNCHERS,
+    READERS,
     RUNNERS,
     SUBCOMMANDS,
     TESTERS,
@@ -21,6 +22,8 @@ def suggestion(part: Part) -> str | None:
     """The pattern to remember for a command like this; None when nothing sensible can be said."""
     words = without_pager(part)
     if part.kind != "command" or not all(word.known for word in words[: part.name_at + 1]):
+        return None
+    if _takes_code(part):
         return None
     fixed = _fixed(words[part.name_at :])
     if not fixed or part.inner or any(running(part, words[part.name_at + 1 :])):
@@ -45,6 +48,27 @@ def _fixed(words: Sequence[Word]) -> int:
     if texts[1].startswith("-") or plain in BROAD.get(texts[1], frozenset()):
         return 0
     return 2 if texts[1] else 1
+
+
+def _takes_code(part: Part) -> bool:
+    """Whether it may run what comes in (`python - <<EOF`): the same words would run any code the next time."""
+    if not all(word.known for word in part.words[: part.name_at + 1]):
+        return False
+    name = _VERSION.sub("", part.name.text.rpartition("/")[2])
+    texts = [word.text for word in part.words[part.name_at + 1 :]]
+    plain = [text for text in texts if not text.startswith("-")]
+    if any(_takes_code(inner) for inner in part.inner if inner.kind == "command"):
+        return True
+    if {"--version", "--help", "-V"} & set(texts):
+        return False
+    match name:
+        case "sqlite" | "ssh":
+            return len(plain) < 2
+        case "psql" | "mysql":
+            return not any(text.startswith(("-c", "-e", "-f", "--command", "--execute", "--file")) for text in texts)
+        case "docker" | "podman" | "kubectl":
+            return "--interactive" in texts or any(re.fullmatch(r"-[a-z]*i[a-z]*", text) for text in texts)
+    return name in READERS and (not plain or bool({"-", "-s", "/dev/stdin"} & set(texts)))
 
 
 def _quoted(text: str) -> str:
