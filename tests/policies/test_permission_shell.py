@@ -611,6 +611,7 @@ def test_what_to_remember_covers_the_command_and_little_more() -> None:
         ("go run example.com/x@latest", ("go run example.com/x@latest",)),
         ("bundle exec ruby x", ("bundle exec ruby x",)),
         ("cp a b", ("cp a b",)),
+        ("tar xf a.tgz -C b", ("tar xf a.tgz -C b",)),
         ("sqlite3 db '.shell id'", ("sqlite3 db '.shell id'",)),
         ("perl -ne print x", ("perl -ne print x",)),
         ("python3 --version", ("python3 --version",)),

@@ -143,7 +143,7 @@ INTERPRETERS = frozenset(
         "podman",
         *("pypy", "Rscript", "julia", "tsx", "ts-node", "swift", "scala", "groovy", "elixir", "gawk", "mawk", "nawk"),
         *("sqlite3", "psql", "mysql", "nc", "ncat", "netcat", "socat", "telnet", "crontab"),
-        *("cp", "mv", "ln", "tee", "install", "rsync", "scp", "sftp"),
+        *("cp", "mv", "ln", "tee", "install", "rsync", "scp", "sftp", "tar", "unzip", "7z", "patch"),
     ]
 )
 """Programs that do anything they are told to, or write anywhere: of those, only the very command is suggested."""
