@@ -611,6 +611,10 @@ def test_what_to_remember_covers_the_command_and_little_more() -> None:
         ("go run example.com/x@latest", ("go run example.com/x@latest",)),
         ("bundle exec ruby x", ("bundle exec ruby x",)),
         ("cp a b", ("cp a b",)),
+        ("git push origin HEAD", ("git push origin HEAD",)),
+        ("git reset --soft HEAD", ("git reset --soft HEAD",)),
+        ("npm publish", ("npm publish",)),
+        ("gh api repos/a/b", ("gh api repos/a/b",)),
         ("tar xf a.tgz -C b", ("tar xf a.tgz -C b",)),
         ("sqlite3 db '.shell id'", ("sqlite3 db '.shell id'",)),
         ("perl -ne print x", ("perl -ne print x",)),
@@ -637,6 +641,7 @@ def test_what_may_do_anything_is_remembered_as_it_is(command: str, patterns: tup
         ("git --no-pager log -3", ("git log *",)),
         ("npm run build", ("npm run *",)),
         ("npm test", ("npm test *",)),
+        ("gh pr view 1", ("gh pr view *",)),
     ],
 )
 def test_what_is_done_every_day_is_asked_about_once(command: str, patterns: tuple[str, ...]) -> None:

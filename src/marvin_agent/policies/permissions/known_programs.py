@@ -194,5 +194,11 @@ BROAD = {
     "add": SUBCOMMANDS - {"git"},
     "run": frozenset({"go", "bun", "mix", "rustup"}),
     "get": frozenset({"go"}),
+    **dict.fromkeys(("push", "publish", "apply", "destroy", "delete"), SUBCOMMANDS),
+    **dict.fromkeys(("reset", "clean"), frozenset({"git"})),
+    "api": frozenset({"gh"}),
 }
-"""Subcommands that run or fetch what they are told to, and of which programs: the very command is suggested."""
+"""Subcommands that run or fetch what they are told to, publish or throw away, and of which programs: the very command
+is suggested."""
+DEEP = frozenset({"gh", "aws", "gcloud", "az"})
+"""Programs of which two words tell what they do (`gh pr view`)."""

@@ -7,6 +7,7 @@ from marvin_agent.permission_rules import literal
 from marvin_agent.policies.permissions.commands import Part, Word, running, without_pager
 from marvin_agent.policies.permissions.known_programs import (
     BROAD,
+    DEEP,
     INTERPRETERS,
     LAUNCHERS,
     READERS,
@@ -47,6 +48,8 @@ def _fixed(words: Sequence[Word]) -> int:
         return 1
     if texts[1].startswith("-") or plain in BROAD.get(texts[1], frozenset()):
         return 0
+    if plain in DEEP:
+        return 3 if len(texts) > 2 and texts[2] and not texts[2].startswith("-") else 0
     return 2 if texts[1] else 1
 
 
