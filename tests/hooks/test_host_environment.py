@@ -20,10 +20,11 @@ from marvin_agent.errors import HookError
 from marvin_agent.hooks.hosts import environment
 from marvin_agent.hooks.hosts.script import Block, read_block
 from marvin_agent.hooks.hosts.versions import satisfies
+from marvin_agent.programs import installed_program
 from marvin_agent.testing.engine import ScriptedEngine
 from program import Marvin
 
-UV = shutil.which("uv")
+UV = installed_program("uv")
 
 
 def wheel(directory: Path, name: str = "tinylib", version: str = "1.0", code: str = "WORD = 'tiny'\n") -> Path:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable
 from importlib.util import find_spec
@@ -160,8 +161,9 @@ async def test_weights_that_are_not_whole_are_none(data_dir: str) -> None:
         await ask(LocalTransport(data_dir))
 
 
-@pytest.mark.skipif(find_spec("xllamacpp") is not None, reason="xllamacpp is installed")
-async def test_without_the_engine_it_says_how_to_get_it(data_dir: str) -> None:
+async def test_without_the_engine_it_says_how_to_get_it(data_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)  # as if it were not installed
+    monkeypatch.delitem(sys.modules, "marvin_agent.llm.offline.engine", raising=False)
     with pytest.raises(ModelNotFoundError) as caught:
         await ask(LocalTransport(data_dir))
     assert "marvin-agent[local]" in caught.value.show()
