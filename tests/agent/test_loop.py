@@ -71,6 +71,16 @@ async def test_calls_that_write_one_file_run_one_after_the_other_in_call_order(t
         assert (e.work / "a.txt").read_text() == "two\n"
 
 
+async def test_a_path_that_no_file_can_have_is_told_to_the_model(tmp_path: Path) -> None:
+    calls = [call("write", path="a\0b", content=""), call("read", path="a\0b"), call("bash", command="echo fine")]
+    async with ScriptedEngine(tmp_path, [{"toolCalls": calls}, {"text": "ok"}]) as e:
+        summary = await e.prompt("go")
+        results = [m for m in e.engine.session.messages() if isinstance(m, ToolResultMessage)]
+    assert summary.answer and summary.answer.text == "ok"
+    assert [m.status for m in results] == ["error", "error", "ok"]
+    assert "NUL" in text_of(results[0].content)
+
+
 async def test_a_file_is_read_as_the_calls_before_it_left_it(tmp_path: Path) -> None:
     calls = [
         call("write", path="a.txt", content="one\n"),

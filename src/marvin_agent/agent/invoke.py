@@ -356,5 +356,8 @@ class Batch:
         if result.status or result.tool is None or result.tool.path_of is None:
             return None
         path = result.tool.path_of(result.input)
-        # `a` and `./a`, and a link and its target, are one file.
-        return os.path.realpath(resolve(path, self._invoker.home.cwd)) if path else None
+        try:
+            # `a` and `./a`, and a link and its target, are one file.
+            return os.path.realpath(resolve(path, self._invoker.home.cwd)) if path else None
+        except ToolError:
+            return None  # no file can have this path; the tool says so
