@@ -152,6 +152,12 @@ async def test_a_letter_that_the_encoding_has_not_is_refused(ctx: FakeContext, f
     assert "latin-1, which has no '→' (U+2192)" in await refused(ctx, oldText="öße", newText="→")
 
 
+async def test_lines_that_a_model_repeats_around_a_change_keep_their_endings(ctx: FakeContext, file: Path) -> None:
+    file.write_bytes(b"a\r\nb\nc\r\nd\n")
+    await ctx.call(edit, path="a.py", oldText="a\nb\nc\nd", newText="a\nB\nc\nd")
+    assert file.read_bytes() == b"a\r\nB\nc\r\nd\n"
+
+
 @given(
     lines=st.lists(st.tuples(st.text("ab ", max_size=4), st.sampled_from(["\n", "\r\n"])), min_size=1, max_size=8),
     data=st.data(),

@@ -37,11 +37,12 @@ class StoredText:
         pieces = []
         at = 0
         for span in sorted(spans, key=lambda span: span.start):
-            start, end = self._place(span.start), self._place(span.end)
-            replaced = self._stored[start:end]
+            replaced = self._stored[self._place(span.start) : self._place(span.end)]
             ending = line_end(replaced) if "\n" in replaced else most
-            pieces += [self._stored[at:start], span.new.replace("\n", ending)]
-            at = end
+            # What a model repeats around a change is not changed, its line endings included.
+            start, end, new = _changed(self.text, span)
+            pieces += [self._stored[at : self._place(start)], new.replace("\n", ending)]
+            at = self._place(end)
         return "".join([*pieces, self._stored[at:]])
 
     def _place(self, seen: int) -> int:
@@ -50,6 +51,16 @@ class StoredText:
         seen_starts, stored_starts = self._starts
         line = bisect_right(seen_starts, seen) - 1
         return stored_starts[line] + seen - seen_starts[line]
+
+
+def _changed(text: str, span: Replaced) -> tuple[int, int, str]:
+    """Of a replacement, what differs: where it starts and ends, and what takes its place."""
+    old, new = text[span.start : span.end], span.new
+    shorter = min(len(old), len(new))
+    before = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    rest = shorter - before
+    after = next((at for at in range(rest) if old[-1 - at] != new[-1 - at]), rest)
+    return span.start + before, span.end - after, new[before : len(new) - after]
 
 
 def _starts(lines: Sequence[str]) -> tuple[list[int], list[int]]:
