@@ -146,6 +146,21 @@ def test_output_that_cannot_be_written_is_told(marvin: Marvin, words: str) -> No
     assert b"Traceback" not in said
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("output", ["json", "stream-json"])
+def test_an_error_of_the_command_line_that_cannot_be_written_keeps_its_exit_code(marvin: Marvin, output: str) -> None:
+    words = ("--output", output, "--modle", "x")
+    with open("/dev/full", "wb") as full, marvin.start(*words, stdout=full) as process:
+        _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (2, b"marvin: what is printed cannot be written: No space left on device\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with marvin.start(*words, stdout=writer) as process:
+        os.close(writer)
+        _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (2, b"")
+
+
 # JSON.
 
 

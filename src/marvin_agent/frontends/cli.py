@@ -221,7 +221,11 @@ def _tell(error: MarvinError, words: list[str]) -> int:
         except OSError:
             pass  # nobody can be told; the exit code still says it
     else:
-        _load(f"{_FRONTENDS}.report").Report(output, sys.stdout).failed(error)
+        try:
+            _load(f"{_FRONTENDS}.report").Report(output, sys.stdout).failed(error)
+        except OSError as problem:
+            if problem.errno in NOT_WRITABLE:
+                cannot_print(problem)
     return error.exit_code
 
 
