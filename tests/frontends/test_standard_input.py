@@ -1,6 +1,7 @@
 """Standard input: the prompt, or attached to it, or nothing to wait for."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from marvin_agent.errors import UsageError
 from marvin_agent.frontends.stdin import Asked, read_asked
-from program import Marvin
+from program import PROGRAM, Marvin
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 
@@ -88,3 +89,24 @@ def test_files_are_attached(marvin: Marvin) -> None:
         done = marvin.run("-p", "--attach", name, "look")
         assert done.code == 2
         assert f"{name}" in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
+def test_the_encoding_of_an_attached_text_is_seen(marvin: Marvin, encoding: str) -> None:
+    (marvin.work / "note").write_bytes("größe\n".encode(encoding))
+    marvin.script({"text": "Read."})
+    assert marvin.run("-p", "--attach", "note", "look").stdout == "Read.\n"
+    assert marvin.messages()[0]["content"][0]["text"] == "look\n\n[Document: note]\ngröße\n"
+
+
+def test_a_file_without_end_is_too_large_to_attach(marvin: Marvin) -> None:
+    marvin.script({"text": "never"})
+    done = marvin.run("-p", "--attach", "/dev/zero", "look")
+    assert (done.code, done.stderr) == (2, "marvin: /dev/zero is over 20 MiB: too large to attach\n")
+
+
+def test_what_a_program_prints_can_be_attached(marvin: Marvin) -> None:
+    marvin.script({"text": "Read.", "match": "it was printed"})
+    command = ["bash", "-c", '"$@" --attach <(echo it was printed)', "bash", *PROGRAM, "-p", "look"]
+    done = subprocess.run(command, env=marvin.env, cwd=marvin.work, capture_output=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (0, b"Read.\n"), done.stderr

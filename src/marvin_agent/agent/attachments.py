@@ -8,6 +8,7 @@ from typing import Any
 from marvin_agent.errors import UsageError
 from marvin_agent.images import image_type, too_much
 from marvin_agent.messages import Image, clean
+from marvin_agent.tools import encoding
 
 LIMIT = 20 * 1024 * 1024
 
@@ -43,15 +44,15 @@ def from_file(path: str, cwd: str) -> dict[str, Any]:
     full = os.path.join(cwd, os.path.expanduser(path))
     name = os.path.basename(full)
     try:
-        if os.path.getsize(full) > LIMIT:
-            raise UsageError(f"{path} is over {LIMIT // 1024 // 1024} MiB: too large to attach")
         with open(full, "rb") as file:
-            data = file.read()
+            data = file.read(LIMIT + 1)  # a device may have no end
     except OSError as error:
-        raise UsageError(f"{path} cannot be attached: {error.strerror}") from error
+        raise UsageError(f"{path or 'an empty path'} cannot be attached: {error.strerror}") from error
+    if len(data) > LIMIT:
+        raise UsageError(f"{path} is over {LIMIT // 1024 // 1024} MiB: too large to attach")
     if image_type(data):
         return image_of(data, name)
-    if b"\0" in data[:8192]:
+    if encoding.is_binary(data):
         raise UsageError(f"{path} is neither an image (png, jpeg, gif, webp) nor a text: it cannot be attached")
     return {"type": "document", "file_name": name, "content": data}
 
@@ -84,7 +85,7 @@ def _image(given: Mapping[str, Any]) -> Image:
 
 def _document(given: Mapping[str, Any]) -> str:
     extracted = given.get("extracted_text", given.get("extractedText"))
-    text = extracted if isinstance(extracted, str) else _bytes(given).decode("utf-8", "replace")
+    text = extracted if isinstance(extracted, str) else encoding.decode_anyhow(_bytes(given))
     return f"[Document: {_name(given)}]\n{text}"
 
 
