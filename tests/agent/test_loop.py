@@ -191,6 +191,16 @@ async def test_an_abort_kills_the_tool_keeps_the_session_valid_and_gives_the_que
         assert summary.answer and summary.answer.text == "again"
 
 
+async def test_an_abort_right_after_a_prompt_gives_it_back(tmp_path: Path) -> None:
+    async with ScriptedEngine(tmp_path, [{"text": "later"}]) as e:
+        e.engine.submit(Prompt("one"))
+        e.engine.submit(Prompt("two"))
+        assert [prompt.text for prompt in e.engine.abort()] == ["one", "two"]
+        await e.engine.wait_until_idle()
+        assert e.engine.session.messages() == ()
+        assert (await e.prompt("three")).answer
+
+
 async def test_an_abort_while_the_model_answers_keeps_what_there_is_and_marks_it(tmp_path: Path) -> None:
     replies = [
         {"text": "one two three", "chunk": ["one ", "two ", "three"], "fault": {"kind": "silence", "afterChunks": 2}}

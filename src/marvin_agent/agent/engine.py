@@ -181,7 +181,8 @@ class Engine:
         if self._run:
             self._run.stopper.abort()
         self._between.abort()
-        waiting = self.inbox.empty()
+        waiting = (*self._prompts, *self.inbox.empty())
+        self._prompts.clear()
         for prompt in waiting:
             if prompt.message:
                 # It was said, if only nobody answers it now.
