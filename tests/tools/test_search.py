@@ -103,6 +103,24 @@ async def test_a_binary_file_is_not_shown(ctx: FakeContext, project: Path) -> No
     assert text_of(await ctx.call(grep, pattern="needle3", glob="*.bin")) == "No matches for needle3."
 
 
+async def test_a_binary_file_that_was_asked_for_is_named_as_one(ctx: FakeContext, project: Path) -> None:
+    (project / "data.bin").write_bytes(b"\0\0\0needle3\n")
+    told = text_of(await ctx.call(grep, pattern="needle3", path="data.bin"))
+    assert told == "data.bin: a binary file, which matches. Look at it by bash: grep -a, strings, xxd.\n"
+    assert text_of(await ctx.call(grep, pattern="hay", path="data.bin")) == "No matches for hay."
+
+
+async def test_a_name_with_a_line_break_stays_in_its_line(ctx: FakeContext, project: Path) -> None:
+    (project / "odd\nsrc" / "late").mkdir(parents=True)
+    (project / "odd\nsrc" / "a.py").write_text("needle4\n")
+    (project / "odd\nsrc" / "late" / "b").write_bytes(b"needle4\n" + b"hay\n" * 100_000 + b"\0")
+    (project / "z").write_text("needle4\n")
+    assert text_of(await ctx.call(grep, pattern="needle4")) == (
+        "odd\\nsrc/a.py:1:needle4\nodd\\nsrc/late/b:1:needle4\nz:1:needle4\n"
+    )
+    assert text_of(await ctx.call(find, pattern="odd*/*.py")) == "odd\\nsrc/a.py\n"
+
+
 async def test_text_in_other_encodings_is_shown(ctx: FakeContext, project: Path) -> None:
     (project / "wide.txt").write_text("größe\n", encoding="utf-16")
     (project / "latin.txt").write_bytes("grösse\r\n".encode("latin-1"))

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from marvin_agent.messages import clean
 from marvin_agent.tools.glob import matcher
-from marvin_agent.tools.ripgrep import Place, place, ripgrep, too_long
+from marvin_agent.tools.ripgrep import Place, on_a_line, place, ripgrep, too_long
 from marvin_agent.tools.schema import tool_from_function
 from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolResult, text_result
 from marvin_agent.tools.truncate import MAX_BYTES, head
@@ -31,7 +31,7 @@ async def find(
     if not found:
         anywhere = "" if "/" not in pattern or pattern.startswith("**/") else f" For any directory, use **/{pattern}."
         return text_result(f"Nothing matches {pattern}.{anywhere}", path=path, matches=0)
-    text = clean("".join(f"{where.prefix}{name}\n" for name in found[:limit]))
+    text = clean("".join(f"{where.prefix}{on_a_line(name)}\n" for name in found[:limit]))
     cut = head(text, limit, MAX_BYTES)
     notice = ""
     if cut.last < len(found):

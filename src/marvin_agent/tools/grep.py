@@ -1,18 +1,21 @@
 """The tool `grep`: lines of files by a regular expression."""
 
+import re
 from typing import Annotated
 
 from msgspec import Meta
 
 from marvin_agent.messages import clean
 from marvin_agent.tools.find import matching_paths
-from marvin_agent.tools.ripgrep import Place, place, ripgrep, too_long
+from marvin_agent.tools.ripgrep import Place, on_a_line, place, ripgrep, too_long
 from marvin_agent.tools.schema import tool_from_function
 from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolResult, text_result
 from marvin_agent.tools.truncate import MAX_BYTES, MAX_LINES, size
 
 DEFAULT_LIMIT = 100
 MAX_COLUMNS = 500
+_REMARK = re.compile(r"(\./.*): (binary file matches|WARNING: stopped searching binary file after match) .*", re.DOTALL)
+"""What ripgrep says of a file that is no text: one that was named to it, and one where it found that out too late."""
 BATCH = 1000
 """Files that are named to one ripgrep: a command line has an end."""
 
@@ -41,7 +44,7 @@ async def grep(
         limit: How many matches at most.
     """
     where = place(path, ctx.cwd)
-    matches = _Matches(where.prefix, limit)
+    matches = _Matches(where.prefix, limit, named=where.file is not None)
     options = _options(pattern, ignore_case=ignore_case, literal=literal, context=context)
     for targets in await _targets(where, path, glob):
         ended = await ripgrep([*options, "--", *targets], where.directory, b"\n", matches.take)
@@ -54,9 +57,8 @@ async def grep(
             raise ToolFailure(f"The search failed: {ended.errors}{hint}")
         if ended.enough:
             break
-    if not matches.count:
-        return text_result(f"No matches for {pattern}.", path=path, matches=0)
-    return text_result(matches.text(), path=path, matches=matches.count)
+    text = matches.text() or f"No matches for {pattern}."
+    return text_result(text, path=path, matches=matches.count)
 
 
 def grep_tool() -> Tool:
@@ -99,39 +101,68 @@ async def _targets(where: Place, path: str, glob: str | None) -> list[list[str]]
 class _Matches:
     """Lines as they are shown, up to the limits."""
 
-    __slots__ = ("_cut", "_limit", "_lines", "_prefix", "_room", "count")
+    __slots__ = ("_begun", "_cut", "_limit", "_lines", "_named", "_prefix", "_room", "count")
 
-    def __init__(self, prefix: str, limit: int) -> None:
+    def __init__(self, prefix: str, limit: int, *, named: bool) -> None:
         self._prefix = prefix
+        self._named = named
+        """Whether one file was asked for: then it is told that it is no text."""
         self._limit = limit
         self._lines: list[str] = []
         self._room = MAX_BYTES
         self._cut = False
+        self._begun = ""
+        """The first lines of a path that has line breaks in it."""
         self.count = 0
 
     def take(self, line: str) -> bool:
         path, null, rest = line.partition("\0")
         if not null:
-            # A bar between groups of context; all else without a name is a remark on a binary file.
-            if line == "--" and self._lines and self._lines[-1] != "--":
-                self._lines.append(line)
-            return False
+            return self._take_other(line)
         number, mark, text = _number(rest)
         if mark == ":" and self.count == self._limit:
             self._cut = True
             return True
-        shown = clean(f"{self._prefix}{path.removeprefix('./')}{mark}{number}{mark}{text.rstrip(chr(13))}")
+        name, self._begun = self._begun + path, ""
+        if self._show(f"{self._name(name)}{mark}{number}{mark}{text.rstrip(chr(13))}"):
+            return True
+        self.count += mark == ":"
+        return False
+
+    def _take_other(self, line: str) -> bool:
+        if line == "--":
+            if self._lines and self._lines[-1] != "--":
+                self._lines.append(line)  # a bar between groups of context
+            return False
+        self._begun += line
+        remark = _REMARK.fullmatch(self._begun)
+        if remark is None:
+            self._begun += "\n"
+            return False
+        self._begun = ""
+        if not self._named:
+            return False
+        name = self._name(remark[1])
+        return self._show(f"{name}: a binary file, which matches. Look at it by bash: grep -a, strings, xxd.")
+
+    def _name(self, path: str) -> str:
+        return self._prefix + on_a_line(path.removeprefix("./"))
+
+    def _show(self, line: str) -> bool:
+        shown = clean(line)
         self._room -= size(shown) + 1
         if self._room < 0 or len(self._lines) == MAX_LINES:
             self._cut = True
             return True
         self._lines.append(shown)
-        self.count += mark == ":"
         return False
 
     def text(self) -> str:
-        while self._lines[-1] == "--":
+        """What was found; empty when that is nothing."""
+        while self._lines and self._lines[-1] == "--":
             self._lines.pop()
+        if not self._lines:
+            return ""
         text = "\n".join(self._lines) + "\n"
         if self._cut:
             return (

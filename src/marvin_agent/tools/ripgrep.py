@@ -90,6 +90,11 @@ def too_long(path: str) -> str:
     return f"The search of {path} took longer than {TIMEOUT:g} s and was ended. Search in a directory below it."
 
 
+def on_a_line(name: str) -> str:
+    """A name that may have line breaks in it, in a list of one name a line."""
+    return name.replace("\n", "\\n")
+
+
 def _keep(errors: bytearray, data: bytes) -> None:
     errors += data[: 16 * 1024 - len(errors)]
 
