@@ -1,6 +1,7 @@
 """The loop: turns, tools, queues, aborts, errors, limits."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,22 @@ async def test_an_abort_kills_the_tool_keeps_the_session_valid_and_gives_the_que
         assert (end.stop_reason, end.exit_code) == ("aborted", 130)
         summary = await e.prompt("go on")
         assert summary.answer and summary.answer.text == "again"
+
+
+async def test_what_a_command_had_printed_before_an_abort_is_kept(tmp_path: Path) -> None:
+    sleeper = call("bash", command="echo so far; touch said; sleep 60")
+    async with ScriptedEngine(tmp_path, [{"toolCalls": [sleeper]}]) as e:
+        e.engine.submit(Prompt("go"))
+        while not (e.work / "said").exists():
+            await asyncio.sleep(0.01)
+        e.engine.abort()
+        await e.engine.wait_until_idle()
+        (result,) = [m for m in e.engine.session.messages() if isinstance(m, ToolResultMessage)]
+        assert result.status == "aborted"
+        assert re.fullmatch(
+            r"so far\nInterrupted after [\d.]+ m?s: the command and all that it started were ended\.",
+            text_of(result.content),
+        )
 
 
 async def test_an_abort_right_after_a_prompt_gives_it_back(tmp_path: Path) -> None:

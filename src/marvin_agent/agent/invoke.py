@@ -30,7 +30,7 @@ from marvin_agent.messages import (
 from marvin_agent.tools.files import resolve
 from marvin_agent.tools.registry import Registry
 from marvin_agent.tools.shorten import shorten
-from marvin_agent.tools.tool import FileMemory, Tool, ToolFailure, ToolResult
+from marvin_agent.tools.tool import FileMemory, Tool, ToolFailure, ToolInterrupted, ToolResult
 
 
 class Result:
@@ -167,6 +167,9 @@ class Invoker:
         started = time.monotonic()
         try:
             made: ToolResult = await result.tool.execute(result.input, context)
+        except ToolInterrupted as interrupted:
+            result.fail("aborted", interrupted.message, interrupted.details)
+            raise
         except asyncio.CancelledError:
             result.fail("aborted", "Interrupted before it was done.")
             raise

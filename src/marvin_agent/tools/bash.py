@@ -1,5 +1,6 @@
 """The tool `bash`: a command in the user's own environment, in a session of its own."""
 
+import asyncio
 import functools
 import os
 import signal
@@ -14,7 +15,7 @@ from marvin_agent.programs import find_program
 from marvin_agent.tools.login import LoginEnvironment
 from marvin_agent.tools.output import Output
 from marvin_agent.tools.schema import tool_from_function
-from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolResult
+from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolInterrupted, ToolResult
 
 NO_EDITOR = dict.fromkeys(("EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"), "true")
 """An editor would wait for keys that nobody can press: `git commit` without a message fails at once instead."""
@@ -56,6 +57,11 @@ async def _run(ctx: ToolContext, command: str, timeout: float | None, env: dict[
         timed_out = await running.finish(timeout)
     except CannotStart as error:
         raise ToolFailure(error.message) from error
+    except asyncio.CancelledError as error:
+        ending = (
+            f"Interrupted after {_duration(time.monotonic() - begin)}: the command and all that it started were ended."
+        )
+        raise ToolInterrupted(_ended(output.text(), ending), **output.facts) from error
     finally:
         output.close()
     seconds = time.monotonic() - begin

@@ -1,5 +1,6 @@
 """What a tool is: a name, a description, a schema of its arguments and something to execute."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -33,8 +34,17 @@ class ToolFailure(ToolError):
         self.details = details
 
 
+class ToolInterrupted(asyncio.CancelledError):
+    """A tool was cancelled, and tells what had come of it by then."""
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
 class ToolContext(Protocol):
-    """What a running tool may use. An abort is the cancellation of its task."""
+    """What a running tool may use. An abort is the cancellation of its task: a tool may raise ToolInterrupted then."""
 
     @property
     def cwd(self) -> "str | Path": ...
