@@ -17,7 +17,8 @@ def nearest_names(word: str, names: Iterable[str], *, count: int = 3) -> list[st
     scored: list[tuple[float, str]] = []
     for name in names:
         folded = _fold(name)
-        part = folded != wanted and bool(folded) and (folded in wanted or wanted in folded)
+        # One letter is in half of all words.
+        part = folded != wanted and min(len(folded), len(wanted)) > 1 and (folded in wanted or wanted in folded)
         distance = 0.5 if part else _distance(wanted, folded)
         if distance <= max(1, max(len(wanted), len(folded)) // 3):
             scored.append((distance, name))

@@ -65,7 +65,10 @@ def test_a_first_word_that_is_a_command_is_one() -> None:
     [
         (["--modle", "x"], "there is no option --modle"),
         (["hi", "--outptu=json"], "Did you mean --output?"),
-        (["-x"], "there is no option -x"),
+        (["-x"], "there is no option -x\n`marvin --help`"),
+        (["-m", "x"], "Did you mean --model?"),
+        (["-modle", "x"], "Did you mean --model?"),
+        (["--c"], "there is no option --c\n`marvin --help`"),
         (["--mod", "m"], "there is no option --mod"),
         (["--model"], "expected one argument"),
         (["--model", "-p", "hi"], "expected one argument"),

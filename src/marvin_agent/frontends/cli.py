@@ -70,8 +70,11 @@ class Parser(argparse.ArgumentParser):
         if not what and words.startswith("-"):
             flag = words.split()[0].partition("=")[0]
             message = f"there is no option {flag}"
-            flags = [name for name in vars(self)["_option_string_actions"] if name[:2] == flag[:2] or len(flag) == 2]
-            near = _load("marvin_agent.nearest").nearest(flag, flags)
+            flags = [name for name in vars(self)["_option_string_actions"] if name.startswith("--")]
+            if len(flag) == 2:
+                near = next((name for name in flags if name[2] == flag[1]), None)
+            else:
+                near = _load("marvin_agent.nearest").nearest(flag, flags)
             hint = f"Did you mean {near}? {hint}" if near else hint
             if self.prog == "marvin":
                 hint += " A prompt that begins with a dash stands behind `--`."
