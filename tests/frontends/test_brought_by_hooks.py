@@ -111,6 +111,15 @@ def test_a_tool_that_nobody_brings_is_told_by_where_it_was_named(marvin: Marvin)
     assert "config.json:1: there is no tool 'raed'\nDid you mean read?" in done.stderr
 
 
+def test_a_rule_about_no_tool_is_told_when_it_sounds_like_one(marvin: Marvin) -> None:
+    rules = ["bsh(rm *)", "bash(rm *)", "shout", "mcp__*", "of_another_project"]
+    marvin.configure(permissions={"mode": "auto", "deny": rules})
+    done = marvin.run("-p", "hi")
+    assert done.code == 0
+    assert done.stderr.count("about no tool") == 1
+    assert "config.json:1: bsh(rm *) is about no tool that there is; did you mean bash?" in done.stderr
+
+
 def test_a_project_may_name_a_tool_of_its_own_hooks_before_it_is_trusted(marvin: Marvin) -> None:
     (marvin.work / ".marvin").mkdir()
     (marvin.work / ".marvin" / "config.json").write_text('{"tools": ["read", "deploy"]}')

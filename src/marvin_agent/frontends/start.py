@@ -27,6 +27,7 @@ from marvin_agent.llm.auth.keys import provider_key_names
 from marvin_agent.llm.auth.store import AuthFile
 from marvin_agent.llm.values import Price
 from marvin_agent.nearest import nearest_names
+from marvin_agent.permission_rules import parse_rule
 from marvin_agent.places import Places
 from marvin_agent.policies import instructions, model_notice, permissions
 from marvin_agent.tools.login import LoginEnvironment
@@ -163,6 +164,7 @@ async def start_engine(
     if choice.lost:
         notify(f"the session's model {choice.lost} is not there any more")
     _check_tools(setup.tools, config, places.project_config_file, notify)
+    _check_rules(setup.tools, config, notify)
     _set_flags(engine, options.flag)
     return engine
 
@@ -188,6 +190,17 @@ def _check_tools(tools: Registry, config: Config, project_file: str, notify: Not
     raise kind(
         text, hint=f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(tools.all_names())}."
     )
+
+
+def _check_rules(tools: Registry, config: Config, notify: Notify) -> None:
+    """Tell of rules about a tool that is not there and sounds like one that is: they allow, ask and deny nothing."""
+    names = tools.all_names()
+    for kind in ("deny", "ask", "allow"):
+        for text in getattr(config.permissions, kind):
+            tool = parse_rule(text).tool
+            if tool.isidentifier() and tool not in names and (near := nearest_names(tool, names)):
+                origin = config.origin(f"permissions.{kind}")
+                notify(f"{origin}: {text} is about no tool that there is; did you mean {' or '.join(near)}?")
 
 
 def _set_flags(engine: Engine, given: list[str]) -> None:
