@@ -151,6 +151,20 @@ def test_a_signal_ends_the_choice_at_once(marvin: Marvin, number: signal.Signals
         assert "Interrupted" in terminal.text
 
 
+@pytest.mark.parametrize(("key", "said"), [("\x03", "Interrupted"), ("\x04", "No session was chosen")])
+def test_the_list_fits_a_narrow_terminal_and_leaving_it_begins_a_line(marvin: Marvin, key: str, said: str) -> None:
+    for prompt in ("a rather long question about the first thing", "another such question about the second"):
+        marvin.script({"text": "ok"})
+        marvin.run("-p", prompt)
+    with marvin.terminal("-p", "-r", "more", columns=60) as terminal:
+        terminal.wait_for("Go on with which one")
+        listed = terminal.text.splitlines()
+        assert [line[:3] for line in listed] == ["  1", "  2", "Go "]
+        terminal.send(key)
+        assert terminal.end() == 130
+        assert terminal.text.splitlines()[-1] == f"marvin: {said}"
+
+
 def test_a_resumed_session_keeps_its_model_and_thinking(marvin: Marvin) -> None:
     marvin.script({"text": "one"}, models=("a", "b"), reasoning=True)
     assert marvin.run("-p", "--model", "demo/b", "--thinking", "high", "first").code == 0

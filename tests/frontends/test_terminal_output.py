@@ -28,6 +28,11 @@ def test_the_answer_streams_and_the_spinner_leaves_nothing(marvin: Marvin) -> No
     assert b"\x1b[32m" in terminal.raw
 
 
+def test_a_search_is_shown_by_what_it_looks_for(marvin: Marvin) -> None:
+    marvin.script({"toolCalls": [{"name": "grep", "arguments": {"pattern": "TODO", "path": "."}}]}, {"text": "Done."})
+    assert marvin.run("-p", "go").stderr == "✓ grep TODO\n"
+
+
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_no_colour_where_none_is_wanted(marvin: Marvin, env: dict[str, str]) -> None:
     marvin.script({"toolCalls": [{"name": "ls", "arguments": {}}]}, {"text": "Done."})

@@ -83,12 +83,18 @@ async def _picked(sessions: Sequence[SessionInfo]) -> SessionInfo:
     shown = sessions[:SHOWN]
     width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
     for number, info in enumerate(shown, 1):
-        print(f"{number:>3}  {line(info, max(width - 6, 40))}", file=sys.stderr)
+        print(f"{number:>3}  {line(info, width - 6)}", file=sys.stderr)
     while True:
         print(f"Go on with which one? [1-{len(shown)}, Enter for 1, q to leave] ", end="", file=sys.stderr, flush=True)
-        # A signal is heard while the loop runs, not while a line is read.
-        await _readable(sys.stdin.fileno())
+        try:
+            # A signal is heard while the loop runs, not while a line is read.
+            await _readable(sys.stdin.fileno())
+        except asyncio.CancelledError:
+            print(file=sys.stderr)
+            raise
         answer = sys.stdin.readline()
+        if not answer:
+            print(file=sys.stderr)
         if not answer or answer.strip().lower() == "q":
             raise Aborted("No session was chosen")
         if (choice := answer.strip() or "1").isdecimal() and 1 <= int(choice) <= len(shown):
@@ -107,7 +113,7 @@ async def _readable(descriptor: int) -> None:
 def line(info: SessionInfo, width: int) -> str:
     """A session in a line: id, time, and its name or what was said first."""
     head = f"{printable(info.id)}  {when(info.modified)}  "
-    return head + one_line(info.name or info.first_text, max(width - len(head), 20))
+    return head + one_line(info.name or info.first_text, max(width - len(head), 12))
 
 
 def when(milliseconds: int) -> str:
