@@ -104,6 +104,9 @@ def test_the_installed_program_says_what_is_wrong_and_exits_2(marvin: Marvin) ->
     assert marvin.run("--cwd", "/nowhere/at/all", "-p", "hi").code == 2
     for empty in (["--model", ""], ["--model", ","], ["--config", ""], ["--config-dir", ""]):
         assert marvin.run("-p", *empty, "hi").code == 2
+    for missing in ("--replay", "--hook", "--attach"):
+        done = marvin.run("-p", missing, "no-such-file", "hi")
+        assert (done.code, "no-such-file" in done.stderr) == (2, True)
 
 
 def test_the_places_may_stand_anywhere_around_a_command(marvin: Marvin) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from traffic import KEY, FakeTransport, read, request
 
-from marvin_agent.errors import ConfigError, NetworkError, ProviderError, SilenceError
+from marvin_agent.errors import ConfigError, NetworkError, ProviderError, SilenceError, UsageError
 from marvin_agent.llm.call import ModelCall
 from marvin_agent.llm.http import HttpTransport
 from marvin_agent.llm.offline.record import Recorder
@@ -215,7 +215,7 @@ def test_what_is_not_a_recording_is_an_error_with_its_line(
 
 
 def test_a_missing_recording_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="No such file"):
+    with pytest.raises(UsageError, match="No such file"):
         replay(str(tmp_path / "none"))
 
 

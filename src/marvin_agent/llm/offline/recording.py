@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from marvin_agent.errors import ConfigError
+from marvin_agent.errors import ConfigError, UsageError
 from marvin_agent.messages import Value
 
 VERSION = 1
@@ -101,12 +101,12 @@ class Recording:
     @classmethod
     def load(cls, path: str) -> "Recording":
         """The recording in a file. A last line that was torn is left out, and its exchange has no end; whatever else is
-        wrong is a ConfigError with its line."""
+        wrong is a ConfigError with its line, and a file that cannot be read a UsageError."""
         try:
             with open(path, "rb") as file:
                 lines = file.read().split(b"\n")
         except OSError as error:
-            raise ConfigError(f"The recording cannot be read: {error.strerror}", file=path) from None
+            raise UsageError(f"The recording {path} cannot be read: {error.strerror}") from None
         # What follows the last line end is nothing, or a line that nobody finished.
         complete = lines[:-1]
         if not complete:
