@@ -65,7 +65,7 @@ bench: $(VENV)/.ready
 screenshot: $(VENV)/.ready
 	@$(BIN)/python scripts/screenshot.py
 
-lock:
+lock: $(VENV)/.ready
 	@$(BIN)/python scripts/lock.py
 
 clean:
