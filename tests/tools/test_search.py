@@ -145,6 +145,18 @@ async def test_find_matches_names_anywhere_or_paths_from_the_start(ctx: FakeCont
     assert text_of(await ctx.call(find, pattern=".*")) == ".github/\n.gitignore\n"
 
 
+async def test_find_sees_links_to_files_and_goes_into_no_linked_directory(ctx: FakeContext, project: Path) -> None:
+    (project / "CLAUDE.md").symlink_to("src/a.py")
+    (project / "src" / "AGENTS.md").symlink_to("a.py")
+    (project / "other.log").symlink_to("src/a.py")
+    (project / "gone.md").symlink_to("nowhere")
+    (project / "elsewhere").symlink_to("src/deep")
+    (project / "round").symlink_to(".")
+    assert text_of(await ctx.call(find, pattern="*.md")) == "CLAUDE.md\nsrc/AGENTS.md\n"
+    assert text_of(await ctx.call(find, pattern="*.log")) == "Nothing matches *.log."
+    assert text_of(await ctx.call(find, pattern="*.py")) == "src/a.py\nsrc/deep/c.py\n"
+
+
 async def test_find_says_when_nothing_matches(ctx: FakeContext, project: Path) -> None:
     assert text_of(await ctx.call(find, pattern="*.log")) == "Nothing matches *.log."
     assert "use **/deep/*.py" in text_of(await ctx.call(find, pattern="deep/*.py"))

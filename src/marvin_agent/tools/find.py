@@ -1,5 +1,8 @@
 """The tool `find`: files and directories by name."""
 
+import asyncio
+import os
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import Meta
@@ -12,6 +15,8 @@ from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolResult, 
 from marvin_agent.tools.truncate import MAX_BYTES, head
 
 DEFAULT_LIMIT = 1000
+BATCH = 1000
+"""Names that are given to one ripgrep: a command line has an end."""
 
 
 async def find(
@@ -61,9 +66,43 @@ async def matching_paths(where: Place, path: str, pattern: str, *, directories: 
             parent = parent.rpartition("/")[0]
         return False
 
-    ended = await ripgrep(["--files", "--null", "--no-messages", "."], where.directory, b"\0", take)
+    await _list(["."], where, path, take)
+    if directories:
+        await _links(sorted({"", *known}), where, path, found, fits)
+    return sorted(found)
+
+
+async def _links(directories: list[str], where: Place, path: str, found: set[str], fits: Callable[[str], bool]) -> None:
+    """Add the links to files that fit: ripgrep lists them only when it follows all links, those to directories too."""
+
+    def with_links() -> list[str]:
+        return [f"./{name}" for name in directories if _has_link(os.path.join(where.directory, name), name, fits)]
+
+    def take(name: str) -> bool:
+        name = os.path.normpath(name)
+        if fits(name):
+            found.add(name)
+        return False
+
+    having = await asyncio.to_thread(with_links)
+    for at in range(0, len(having), BATCH):
+        # Once more, to know which of them are ignored; not deeper, where a link may lead anywhere.
+        await _list(["--follow", "--max-depth=1", "--", *having[at : at + BATCH]], where, path, take)
+
+
+def _has_link(directory: str, name: str, fits: Callable[[str], bool]) -> bool:
+    try:
+        with os.scandir(directory) as entries:
+            return any(
+                entry.is_symlink() and fits(os.path.join(name, entry.name)) and entry.is_file() for entry in entries
+            )
+    except OSError:
+        return False
+
+
+async def _list(arguments: list[str], where: Place, path: str, take: Callable[[str], bool]) -> None:
+    ended = await ripgrep(["--files", "--null", "--no-messages", *arguments], where.directory, b"\0", take)
     if ended.timed_out:
         raise ToolFailure(too_long(path))
     if ended.code > 1 and ended.errors:
         raise ToolFailure(f"The search failed: {ended.errors}")
-    return sorted(found)

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from marvin_agent.messages import clean
-from marvin_agent.tools.find import matching_paths
+from marvin_agent.tools.find import BATCH, matching_paths
 from marvin_agent.tools.ripgrep import Place, on_a_line, place, ripgrep, too_long
 from marvin_agent.tools.schema import tool_from_function
 from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolResult, text_result
@@ -16,8 +16,6 @@ DEFAULT_LIMIT = 100
 MAX_COLUMNS = 500
 _REMARK = re.compile(r"(\./.*): (binary file matches|WARNING: stopped searching binary file after match) .*", re.DOTALL)
 """What ripgrep says of a file that is no text: one that was named to it, and one where it found that out too late."""
-BATCH = 1000
-"""Files that are named to one ripgrep: a command line has an end."""
 
 
 async def grep(
