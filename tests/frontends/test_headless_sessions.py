@@ -112,6 +112,25 @@ def test_no_session_keeps_nothing(marvin: Marvin) -> None:
     assert marvin.sessions == []
 
 
+def test_a_file_that_changed_between_two_runs_is_not_overwritten_unseen(marvin: Marvin) -> None:
+    def write(content: str, path: str = "a.txt") -> dict[str, object]:
+        return {"toolCalls": [{"name": "write", "arguments": {"path": path, "content": content}}]}
+
+    marvin.script(write("of the model\n"), write("other\n", "b.txt"), {"text": "done"})
+    marvin.run("-p", "--auto", "go")
+    file = marvin.work / "a.txt"
+    file.write_text("of the user\n")
+    later = file.stat().st_mtime + 1
+    os.utime(file, (later, later))
+    read = {"toolCalls": [{"name": "read", "arguments": {"path": "a.txt"}}]}
+    marvin.script(write("again\n"), read, write("seen\n"), write("more\n", "b.txt"), {"text": "done"})
+    marvin.run("-p", "-c", "--auto", "go on")
+    results = [message for message in marvin.messages() if message["role"] == "toolResult"][2:]
+    assert [result["isError"] for result in results] == [True, False, False, False]
+    assert "a.txt was changed since you last saw it" in results[0]["content"][0]["text"]
+    assert file.read_text() == "seen\n"
+
+
 def test_resume_without_a_terminal_names_the_newest(marvin: Marvin) -> None:
     identities = [begin(marvin, prompt=f"question {number}") for number in range(2)]
     done = marvin.run("-p", "-r", "go on")

@@ -13,11 +13,14 @@ from marvin_agent.agent.setup import Setup
 from marvin_agent.errors import Aborted, MarvinError, Refused, SessionError
 from marvin_agent.hooks import events as h
 from marvin_agent.llm.values import Model, ThinkingLevel
-from marvin_agent.messages import AssistantMessage, HookMessage, Message, Usage
+from marvin_agent.messages import AssistantMessage, HookMessage, Message, ToolResultMessage, Usage
 from marvin_agent.places import make_private_directory
 from marvin_agent.session.layout import files_directory
 from marvin_agent.session.store import Session
-from marvin_agent.tools.files import SeenFiles
+from marvin_agent.tools.files import SeenFiles, resolve
+
+_SHOWING = frozenset({"read", "write", "edit"})
+"""Tools after which the model knows what is in a file."""
 
 
 class Conversation:
@@ -32,7 +35,7 @@ class Conversation:
         self._compactor = compactor
         self._busy = busy
         self.session: Session = setup.session
-        self.files = SeenFiles()
+        self.files = _seen_in(self.session)
 
     @property
     def scratch(self) -> str:
@@ -133,7 +136,7 @@ class Conversation:
         if self._busy():
             raise SessionError("The agent is working; wait for it or abort it before changing the session.")
         previous, self.session = self.session, session
-        self.files = SeenFiles()
+        self.files = _seen_in(session)
         previous.close()
         return previous
 
@@ -155,3 +158,19 @@ class Conversation:
         """Tokens in the context: what the provider counted last, or an estimate."""
         usage = self.last_usage()
         return usage.total_tokens if usage else estimate(self.session.messages())
+
+
+def _seen_in(session: Session) -> SeenFiles:
+    """What is known of the files that the model saw in a session, also before this process."""
+
+    def earlier() -> dict[str, int]:
+        found: dict[str, int] = {}
+        for message in session.messages():
+            if isinstance(message, ToolResultMessage) and message.tool_name in _SHOWING and not message.is_error:
+                details = message.details_data
+                path = details.get("path") if isinstance(details, dict) else None
+                if isinstance(path, str) and path and "\0" not in path and message.timestamp:
+                    found[os.path.realpath(resolve(path, session.cwd))] = message.timestamp
+        return found
+
+    return SeenFiles(earlier)

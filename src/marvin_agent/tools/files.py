@@ -4,6 +4,7 @@ import os
 import stat
 import time
 import unicodedata
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from marvin_agent.tools.tool import ToolFailure
@@ -87,12 +88,18 @@ def _not_found(path: str, name: str) -> str:
 
 
 class SeenFiles:
-    """Remembers what each file was like when the model last saw it."""
+    """Remembers what each file was like when the model last saw it.
 
-    __slots__ = ("_seen",)
+    `earlier` gives the files that it saw before there was this memory, by their real paths, each with the time in
+    milliseconds. It is asked when that is first of interest.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_before", "_earlier", "_seen")
+
+    def __init__(self, earlier: Callable[[], dict[str, int]] = dict) -> None:
         self._seen: dict[str, _Seen] = {}
+        self._earlier = earlier
+        self._before: dict[str, int] | None = None
 
     def saw(self, path: "str | Path", data: bytes | None = None) -> None:
         """The model knows the file as it is on disk now. `data` is its content when the caller has it at hand."""
@@ -101,12 +108,27 @@ class SeenFiles:
             self._seen[real] = _Seen(real, data)
         except OSError:
             self._seen.pop(real, None)
+            self._before_this().pop(real, None)
 
     def changed_since_seen(self, path: "str | Path") -> bool:
         """True when the file was seen and is different, or gone, now."""
         real = os.path.realpath(path)
-        seen = self._seen.get(real)
-        return seen is not None and seen.differs(real)
+        if seen := self._seen.get(real):
+            return seen.differs(real)
+        time_of_it = self._before_this().get(real)
+        return time_of_it is not None and _changed_after(real, time_of_it)
+
+    def _before_this(self) -> dict[str, int]:
+        if self._before is None:
+            self._before = self._earlier()
+        return self._before
+
+
+def _changed_after(path: str, milliseconds: int) -> bool:
+    try:
+        return os.stat(path).st_mtime_ns >= (milliseconds + 1) * 1_000_000
+    except OSError:
+        return True
 
 
 class _Seen:
