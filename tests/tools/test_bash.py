@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from marvin_agent.tools.bash import bash_tool
+from marvin_agent.tools.bash import MAX_COMMAND, bash_tool
 from marvin_agent.tools.login import LoginEnvironment
 from marvin_agent.tools.tool import Tool, ToolFailure
 from tools.fakes import FakeContext, text_of
@@ -199,6 +199,15 @@ async def test_a_program_that_ignores_term_is_killed_after_two_seconds(bash: Too
     assert 2 <= time.monotonic() - begin < 4
     assert result.details["timedOut"]
     assert not living(sleep)
+
+
+async def test_a_command_that_no_command_line_can_have_is_told(bash: Tool, ctx: FakeContext) -> None:
+    fits = ": " + "x" * (MAX_COMMAND - 3)
+    assert not (await ctx.call(bash, command=fits)).is_error
+    with pytest.raises(ToolFailure, match=r"longer than the 128\.0 KB .* Write what is long into a file"):
+        await ctx.call(bash, command=fits + "x")
+    with pytest.raises(ToolFailure, match="NUL"):
+        await ctx.call(bash, command="a\0b")
 
 
 async def test_an_abort_ends_the_whole_group(bash: Tool, ctx: FakeContext) -> None:

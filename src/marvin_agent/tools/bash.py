@@ -16,9 +16,13 @@ from marvin_agent.tools.login import LoginEnvironment
 from marvin_agent.tools.output import Output
 from marvin_agent.tools.schema import tool_from_function
 from marvin_agent.tools.tool import Tool, ToolContext, ToolFailure, ToolInterrupted, ToolResult
+from marvin_agent.tools.truncate import human_size
 
 NO_EDITOR = dict.fromkeys(("EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"), "true")
 """An editor would wait for keys that nobody can press: `git commit` without a message fails at once instead."""
+
+MAX_COMMAND = 128 * 1024
+"""Bytes that Linux takes as one argument, its end included."""
 
 
 def bash_tool(login: LoginEnvironment, *, scrub: frozenset[str] = frozenset()) -> Tool:
@@ -34,6 +38,7 @@ def bash_tool(login: LoginEnvironment, *, scrub: frozenset[str] = frozenset()) -
             command: What to run.
             timeout: Seconds after which it is ended. Without it, it may take as long as it likes.
         """
+        _check(command)
         captured = await login.get()
         env = {name: value for name, value in captured.variables.items() if name not in scrub} | NO_EDITOR
         result = await _run(ctx, command, timeout, env)
@@ -42,6 +47,16 @@ def bash_tool(login: LoginEnvironment, *, scrub: frozenset[str] = frozenset()) -
         return result
 
     return tool_from_function(bash)
+
+
+def _check(command: str) -> None:
+    if "\0" in command:
+        raise ToolFailure("The command has a NUL character in it, which no command line can have.")
+    if len(command.encode()) >= MAX_COMMAND:
+        raise ToolFailure(
+            f"The command is longer than the {human_size(MAX_COMMAND)} that a command line may have. "
+            "Write what is long into a file and name that."
+        )
 
 
 async def _run(ctx: ToolContext, command: str, timeout: float | None, env: dict[str, str]) -> ToolResult:
