@@ -208,3 +208,16 @@ def test_a_reader_that_left_before_the_answer_costs_only_the_answer(marvin: Marv
     )
     assert (done.stdout, done.stderr) == (b"141\n", b"")
     assert [message["role"] for message in marvin.messages()] == ["user", "assistant"]
+
+
+@pytest.mark.parametrize(("key", "said"), [("\x03", "Interrupted"), ("\x04", "No answer was given")])
+@pytest.mark.parametrize("words", ["login openai", "trust"])
+def test_a_question_that_is_not_answered_ends_the_command(marvin: Marvin, words: str, key: str, said: str) -> None:
+    (marvin.work / ".marvin" / "hooks").mkdir(parents=True)
+    (marvin.work / ".marvin" / "hooks" / "own.py").write_text("def setup(marvin): pass\n")
+    with marvin.terminal(*words.split(), columns=300) as terminal:
+        terminal.wait_for(r"API key of openai|\[y/N\]")
+        terminal.send(key)
+        assert terminal.end() == 130
+        assert terminal.text.splitlines()[-1] == f"marvin: {said}"
+    assert not (marvin.config_dir / "auth.json").exists()

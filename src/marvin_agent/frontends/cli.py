@@ -182,7 +182,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MarvinError as error:
         return _tell(error, words)
     except KeyboardInterrupt:
-        return _tell(Aborted(), words)
+        return _tell_below(Aborted(), words)
+    except EOFError:  # Ctrl-D, where a command asks
+        return _tell_below(Aborted("No answer was given"), words)
     except BrokenPipeError:
         # Whoever read our output has left; there is nobody to tell. The interpreter flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -230,6 +232,12 @@ def _tell(error: MarvinError, words: list[str]) -> int:
             if problem.errno in NOT_WRITABLE:
                 cannot_print(problem)
     return error.exit_code
+
+
+def _tell_below(error: MarvinError, words: list[str]) -> int:
+    if sys.stderr.isatty():
+        print(file=sys.stderr)  # after a question, or ^C
+    return _tell(error, words)
 
 
 def wanted_output(words: Sequence[str]) -> str:
