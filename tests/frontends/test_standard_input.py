@@ -91,6 +91,17 @@ def test_files_are_attached(marvin: Marvin) -> None:
         assert f"{name}" in done.stderr
 
 
+def test_nohup_does_not_count_as_an_input(marvin: Marvin) -> None:
+    marvin.script({"text": "Hello", "repeat": True})
+    with open(os.devnull, "wb") as unreadable:  # what nohup puts in the place of a terminal
+        for words, code in (("-p hi", 0), ("-p", 2)):
+            with marvin.start(*words.split(), stdin=unreadable) as process:
+                said, problem = process.communicate(timeout=30)
+            assert process.returncode == code, problem
+    assert said == b""
+    assert b"there is no prompt" in problem
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
 def test_the_encoding_of_an_attached_text_is_seen(marvin: Marvin, encoding: str) -> None:
     (marvin.work / "note").write_bytes("größe\n".encode(encoding))

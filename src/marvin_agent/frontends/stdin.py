@@ -1,5 +1,6 @@
 """What a headless run is asked to do: the words of the command line, and what is piped into standard input."""
 
+import errno
 import os
 import select
 import stat
@@ -57,6 +58,8 @@ def _piped(has_words: bool, notify: Callable[[str], None], patience: tuple[float
             return b""
         data = sys.stdin.buffer.read(LIMIT + 1)
     except OSError as error:
+        if error.errno == errno.EBADF:  # nohup leaves one that is open for writing alone
+            return b""
         raise UsageError(f"standard input cannot be read: {error.strerror}") from error
     if len(data) > LIMIT:
         raise UsageError(f"standard input is over {LIMIT // 1024 // 1024} MiB: too large for a prompt")
