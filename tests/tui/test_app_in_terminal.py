@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from program import Marvin, Terminal
+from program import PROGRAM, Marvin, Terminal
 
 pytestmark = pytest.mark.terminal
 PASTE, END = "\x1b[200~", "\x1b[201~"
@@ -218,6 +218,20 @@ def test_an_aborted_run_drops_its_open_dialog(tmp_path: Path) -> None:
         os.kill(terminal.child.pid, signal.SIGTERM)
         assert terminal.end() == 128 + signal.SIGTERM
     assert not (marvin.work / "made").exists()
+
+
+def test_the_app_is_seen_where_standard_error_goes_into_a_file(tmp_path: Path) -> None:
+    marvin = Marvin(tmp_path)
+    marvin.script({"text": "The answer."})
+    command = ["bash", "-c", '"$@" 2>log', "bash", *PROGRAM, "hi"]
+    with Terminal(command, marvin.env, str(marvin.work), 100, 30) as terminal:
+        terminal.wait_for("The answer")
+        terminal.wait_for(READY)
+        terminal.send(CTRL_C)
+        terminal.wait_for("again leaves")
+        terminal.send(CTRL_C)
+        assert terminal.end() == 0
+    assert (marvin.work / "log").read_bytes() == b""
 
 
 def test_a_session_is_chosen_and_gone_on_with(tmp_path: Path) -> None:

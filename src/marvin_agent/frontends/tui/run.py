@@ -15,6 +15,9 @@ from marvin_agent.places import Places
 def run(options: argparse.Namespace, places: Places) -> int:
     """Run the app; the exit code. Raises MarvinError when it could not do its work."""
     asked = _asked(options)
+    if not (sys.__stderr__ and sys.__stderr__.isatty()):
+        # Where the app draws; whoever leads it into a file wants what goes wrong there, and not the screen.
+        vars(sys)["__stderr__"] = sys.__stdout__
     with EarlyTerminal(__version__) as terminal:
         # Loaded while the terminal keeps what is typed: this is what takes the time.
         made = importlib.import_module("marvin_agent.frontends.tui.app")
