@@ -338,6 +338,8 @@ class _Pipe:
 def _why_not_started(args: Sequence[str], cwd: str | None, error: OSError | ValueError) -> str:
     if cwd is not None and not os.path.isdir(cwd):
         return f"Cannot run {args[0]}: the directory {cwd} does not exist."
+    if cwd is not None and not os.access(cwd, os.X_OK):
+        return f"Cannot run {args[0]}: the directory {cwd} may not be entered."
     match error:
         case FileNotFoundError():
             return f"Cannot run {args[0]}: there is no such program."

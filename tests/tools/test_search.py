@@ -201,6 +201,15 @@ async def test_mistakes_are_told(
         await ctx.call(tool, **arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
+async def test_what_may_not_be_read_is_told(ctx: FakeContext, project: Path) -> None:
+    (project / "src" / "a.py").chmod(0)
+    (project / "src" / "deep").chmod(0o444)
+    for tool, path in ((grep, "src/a.py"), (grep, "src/deep"), (find, "src/deep")):
+        with pytest.raises(ToolFailure, match=f"Cannot read {path}: Permission denied"):
+            await ctx.call(tool, pattern="x", path=path)
+
+
 async def test_a_search_that_never_ends_is_ended(project: Path) -> None:
     os.mkfifo(project / "pipe")
     found: list[str] = []

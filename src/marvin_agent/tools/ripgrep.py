@@ -50,6 +50,8 @@ def place(path: str, cwd: "str | Path") -> Place:
     full, base = resolve(path, cwd), os.path.normpath(cwd)
     if not os.path.exists(full):
         raise ToolFailure(f"{path} does not exist.")
+    if not os.access(full, os.R_OK | (os.X_OK if os.path.isdir(full) else 0)):
+        raise ToolFailure(f"Cannot read {path}: Permission denied.")
     if os.path.isdir(full):
         directory, name = full, None
     else:
