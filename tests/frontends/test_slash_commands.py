@@ -1,5 +1,6 @@
 """`/compact`, `/clear`, `/new` and the commands of hooks, headless."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,18 @@ def test_compact_puts_a_summary_in_place(marvin: Marvin) -> None:
     assert "The summary." in sent
     assert "zebra" not in sent
     assert len(marvin.sessions) == 1
+
+
+def test_compact_leaves_no_short_message_out_of_the_summary(marvin: Marvin) -> None:
+    marvin.script({"text": "one"}, {"text": "two"})
+    marvin.run("-p", "hi")
+    marvin.run("-p", "-c", "yes")
+    marvin.script({"text": "The summary.", "match": "(?s)User: hi.*Agent: one.*User: yes.*Agent: (one|two)"})
+    marvin.run("-p", "-c", "/compact")
+    marvin.script({"text": "more"})
+    marvin.run("-p", "-c", "--record", "sent", "no")
+    request = json.loads((marvin.work / "sent").read_text().splitlines()[1])
+    assert [message["role"] for message in request["body"]["messages"]] == ["system", "user", "user"]
 
 
 def test_what_a_compaction_costs_is_told(marvin: Marvin) -> None:

@@ -185,7 +185,7 @@ def plan_for(session: Session, keep_tokens: int) -> Plan:
     cut = len(entries)
     kept = 0
     for index in range(len(entries) - 1, 0, -1):
-        kept += estimate(_messages_of(entries[index : index + 1]))
+        kept += estimate(_messages_of(entries[index : index + 1])) or 1  # a word is something, too
         if kept > keep_tokens:
             break
         if _may_begin(entries[index]):
