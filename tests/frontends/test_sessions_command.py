@@ -1,5 +1,6 @@
 """`marvin sessions`: what it prints, and what it refuses."""
 
+import json
 import os
 import subprocess
 import sys
@@ -172,7 +173,13 @@ def test_rm_refuses_a_session_that_another_process_writes(root, session):
     assert not os.path.exists(session.path)
 
 
-@pytest.mark.parametrize("arguments", [["lst"], ["list", "--no"], ["rm"], ["show", "a", "b"], ["--all"]])
+@pytest.mark.parametrize("words", [["--all", "--json"], ["list", "--all", "--json"], ["--all", "list", "--json"]])
+def test_the_word_list_may_be_left_out(root, session, capsys, words):
+    assert run(words, root, "/elsewhere") == 0
+    assert [listed["id"] for listed in json.loads(capsys.readouterr().out)] == [session.id]
+
+
+@pytest.mark.parametrize("arguments", [["lst"], ["list", "--no"], ["rm"], ["show", "a", "b"], ["--al"]])
 def test_wrong_arguments_are_usage_errors(root, arguments):
     with pytest.raises(UsageError) as caught:
         run(arguments, root, "/x")

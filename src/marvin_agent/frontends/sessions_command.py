@@ -23,22 +23,24 @@ from marvin_agent.text import one_line, printable
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The words and options that stand after `marvin sessions`."""
+    # Without a word it is `list`, which these are for; a word that follows must not set them back.
+    parser.add_argument("--all", action="store_true", help="list those of all projects")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    kept: Any = {"action": "store_true", "default": argparse.SUPPRESS}
     commands = parser.add_subparsers(dest="command", metavar="list|show|rm|path")
     a_session = "an id, the beginning of one, or a file; without it the latest of this project"
 
     listing = commands.add_parser("list", help="the sessions of this project, the latest first")
-    listing.add_argument("--all", action="store_true", help="of all projects")
+    listing.add_argument("--all", help="of all projects", **kept)
     showing = commands.add_parser("show", help="what was said and done")
     showing.add_argument("session", nargs="?", metavar="SESSION", help=a_session)
-    showing.add_argument("--all", action="store_true", help="all branches, in the order of the file")
+    showing.add_argument("--all", help="all branches, in the order of the file", **kept)
     removing = commands.add_parser("rm", help="delete sessions for good")
     removing.add_argument("sessions", nargs="+", metavar="SESSION", help="an id, the beginning of one, or a file")
     where = commands.add_parser("path", help="the file of a session")
     where.add_argument("session", nargs="?", metavar="SESSION", help=a_session)
     for command in (listing, showing, removing, where):
-        command.add_argument("--json", action="store_true", help="as JSON")
-    # Without a word it is `list`.
-    parser.set_defaults(all=False, json=False)
+        command.add_argument("--json", help="as JSON", **kept)
 
 
 def run(arguments: argparse.Namespace, places: Places) -> int:
