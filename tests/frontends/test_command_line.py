@@ -100,7 +100,8 @@ def test_the_installed_program_says_what_is_wrong_and_exits_2(marvin: Marvin) ->
     assert done.code == 2
     assert done.stdout == ""
     assert done.stderr.startswith("marvin: there is no option --modle\nDid you mean --model?")
-    assert marvin.run("sessions", "--al").code == 2
+    wrong = marvin.run("hooks", "why", "--sesion", "x")
+    assert (wrong.code, "Did you mean --session?" in wrong.stderr) == (2, True)
     assert marvin.run("--cwd", "/nowhere/at/all", "-p", "hi").code == 2
     for empty in (["--model", ""], ["--model", ","], ["--config", ""], ["--config-dir", ""]):
         assert marvin.run("-p", *empty, "hi").code == 2

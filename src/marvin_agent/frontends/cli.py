@@ -6,7 +6,7 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from marvin_agent import __version__
@@ -70,7 +70,7 @@ class Parser(argparse.ArgumentParser):
         if not what and words.startswith("-"):
             flag = words.split()[0].partition("=")[0]
             message = f"there is no option {flag}"
-            flags = [name for name in vars(self)["_option_string_actions"] if name.startswith("--")]
+            flags = [name for name in _options_of(self) if name.startswith("--")]
             if len(flag) == 2:
                 near = next((name for name in flags if name[2] == flag[1]), None)
             else:
@@ -80,6 +80,16 @@ class Parser(argparse.ArgumentParser):
                 hint += " A prompt that begins with a dash stands behind `--`."
         command = self.prog.partition(" ")[2]
         raise UsageError(f"{command}: {message}" if command else message, hint=hint)
+
+
+def _options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The names of its options and of those of its commands, to which a wrong one may belong."""
+    facts = vars(parser)
+    yield from facts["_option_string_actions"]
+    for action in facts["_actions"]:
+        if isinstance(action.choices, dict):
+            for below in action.choices.values():
+                yield from _options_of(below)
 
 
 def parser() -> argparse.ArgumentParser:
