@@ -169,7 +169,7 @@ class Invoker:
             made: ToolResult = await result.tool.execute(result.input, context)
         except ToolInterrupted as interrupted:
             result.fail("aborted", interrupted.message, interrupted.details)
-            raise
+            raise asyncio.CancelledError from interrupted  # timeouts of Python 3.11 know no other
         except asyncio.CancelledError:
             result.fail("aborted", "Interrupted before it was done.")
             raise
