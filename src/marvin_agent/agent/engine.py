@@ -162,6 +162,8 @@ class Engine:
         await self.points.together(h.SessionShutdown, reason=reason)
         self.hooks.close()
         self._trace.close(self.session_id)
+        if self._trace.problem:
+            self._notice(f"what the hooks did is not kept whole: {self._trace.problem}")
         self.session.close()
         await self.setup.models.close()
         await asyncio.sleep(0)  # what the hook loop posted last is heard

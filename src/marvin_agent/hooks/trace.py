@@ -54,8 +54,8 @@ class Trace:
                 self._early.append((event.session_id, line))
             self._keep(event.session_id)
         except OSError as error:
-            # A full disk must not take the agent down; who reads the trace is told by the line that is missing.
-            self.problem = f"{error.filename or 'trace'}: {error.strerror}"
+            # A full disk must not take the agent down; the user is told in the end.
+            self.problem = f"{error.filename or 'the trace'}: {error.strerror}"
 
     def _keep(self, session_id: str) -> None:
         """Write what waits, once the session has a file."""
@@ -80,7 +80,7 @@ class Trace:
         try:
             self._keep(session_id)
         except OSError as error:
-            self.problem = f"{error.filename or 'trace'}: {error.strerror}"
+            self.problem = f"{error.filename or 'the trace'}: {error.strerror}"
         for descriptor in (self._file, self._decisions[1] if self._decisions else None):
             if descriptor is not None:
                 os.close(descriptor)
