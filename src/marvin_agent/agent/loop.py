@@ -126,6 +126,7 @@ class Run:
         text = text_of(message.content)
         await self._prepare(message.content, text)
         self._store(message, by)
+        self._mind_images(message)
         await self._go_on(text)
 
     async def _begin_without_prompt(self) -> None:
@@ -163,6 +164,12 @@ class Run:
             self._store(message, tuple(dict.fromkeys((*by, outcome.decided_by or ""))))
             return None
         return message, by
+
+    def _mind_images(self, message: UserMessage) -> None:
+        model = self._setting(self._system).model
+        if not model.images and any(isinstance(part, Image) for part in message.content):
+            text = f"{model.ref} cannot see images: it is told that there is one"
+            self._outlet.emit(out.Notice(level="warning", text=text))
 
     async def _before_start(self, content: tuple[UserPart, ...], text: str) -> list[tuple[str, HookMessage]]:
         self._system = None
@@ -270,6 +277,7 @@ class Run:
                 heard = self._may_speak(prompt) or heard
             elif self._may_speak(prompt) and (taken := await self.stopper.step(self._hear(prompt))):
                 self._store(*taken)
+                self._mind_images(taken[0])
                 heard = True
         return heard
 
