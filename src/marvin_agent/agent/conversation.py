@@ -15,6 +15,7 @@ from marvin_agent.hooks import events as h
 from marvin_agent.llm.values import Model, ThinkingLevel
 from marvin_agent.messages import AssistantMessage, HookMessage, Message, ToolResultMessage, Usage
 from marvin_agent.places import make_private_directory
+from marvin_agent.session.entries import MessageEntry
 from marvin_agent.session.layout import files_directory
 from marvin_agent.session.store import Session
 from marvin_agent.tools.files import SeenFiles, resolve
@@ -161,11 +162,14 @@ class Conversation:
 
 
 def _seen_in(session: Session) -> SeenFiles:
-    """What is known of the files that the model saw in a session, also before this process."""
+    """What is known of the files that the model saw in a session; also before now, when it was another process."""
+    count = len(session.entries)
 
     def earlier() -> dict[str, int]:
+        before = {entry.id for entry in session.entries[:count]}
         found: dict[str, int] = {}
-        for message in session.messages():
+        for entry in session.context():
+            message = entry.message if isinstance(entry, MessageEntry) and entry.id in before else None
             if isinstance(message, ToolResultMessage) and message.tool_name in _SHOWING and not message.is_error:
                 details = message.details_data
                 path = details.get("path") if isinstance(details, dict) else None
