@@ -268,9 +268,7 @@ def test_before_trust_a_project_may_only_take_tools_away(home: Home) -> None:
     write(home.project_file, {"theme": "x", "tools": ["bash", "grep"]})
     config = home.load()
     assert config.tools == ("grep",)
-    assert config.notices == (
-        f"{home.project_file}:3: tools that you left out stay out until you trust this project: bash",
-    )
+    assert config.notices == (f"{home.project_file}:3: tools that you left out stay out without --trust-project: bash",)
     assert home.load(trusted=True).tools == ("bash", "grep")
     write(home.project_file, {"tools": None})
     assert home.load().tools == ("read", "grep")

@@ -188,7 +188,7 @@ def _narrowed(project: Document, values: dict[str, Any], above: dict[str, Any], 
     if dropped := [name for name in wanted or () if name not in allowed]:
         where = f"{project.path}:{project.line_of(('tools',))}"
         notices.append(
-            f"{where}: tools that you left out stay out until you trust this project: {', '.join(map(str, dropped))}"
+            f"{where}: tools that you left out stay out without --trust-project: {', '.join(map(str, dropped))}"
         )
     return {**values, "tools": kept}
 

@@ -111,6 +111,20 @@ def test_a_tool_that_nobody_brings_is_told_by_where_it_was_named(marvin: Marvin)
     assert "config.json:1: there is no tool 'raed'\nDid you mean read?" in done.stderr
 
 
+def test_a_project_that_brings_nothing_to_trust_may_only_take_tools_away(marvin: Marvin) -> None:
+    marvin.configure(tools=["read"], permissions={"mode": "auto"})
+    (marvin.work / ".marvin").mkdir()
+    (marvin.work / ".marvin" / "config.json").write_text('{"tools": ["read", "bash"]}')
+    act = {"toolCalls": [{"name": "bash", "arguments": {"command": "touch acted"}}]}
+    marvin.script(act, {"text": "done"})
+    done = marvin.run("-p", "--model", "demo/one", "hi")
+    assert "tools that you left out stay out without --trust-project: bash" in done.stderr
+    assert not (marvin.work / "acted").exists()
+    marvin.script(act, {"text": "done"})
+    assert marvin.run("-p", "--model", "demo/one", "--trust-project", "hi").code == 0
+    assert (marvin.work / "acted").exists()
+
+
 def test_a_rule_about_no_tool_is_told_when_it_sounds_like_one(marvin: Marvin) -> None:
     rules = ["bsh(rm *)", "bash(rm *)", "shout", "mcp__*", "of_another_project"]
     marvin.configure(permissions={"mode": "auto", "deny": rules})

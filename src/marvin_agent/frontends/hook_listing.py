@@ -37,7 +37,7 @@ def find_hooks(places: Places) -> Found:
     """Look for every hook; runs none."""
     notes: list[str] = []
     project = Project(places, trust_now=False, notify=notes.append)
-    config = load(places, trusted=project.trusted, judged=project.judged)
+    config = load(places, trusted=project.vouched, judged=project.judged)
     sources = each_once(gather(config, places, project, (), notes.append))
     hidden = [
         (source, f"the package is not trusted: `marvin trust --package {name}`")

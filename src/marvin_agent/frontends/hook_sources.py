@@ -23,6 +23,7 @@ class Project:
     def __init__(self, places: Places, *, trust_now: bool, notify: Notify) -> None:
         self.trust = Trust(places.trust_file)
         self.places = places
+        self._trust_now = trust_now
         self.problem: str | None = None
         self.snapshot = Snapshot(places.project_root, {})
         if os.path.isdir(places.project_dir):
@@ -35,6 +36,11 @@ class Project:
             notify(f"the project's .marvin is not trusted: {self.problem}")
         elif not self.trusted and (why := _why(self.trust, self.snapshot)):
             notify(why)
+
+    @property
+    def vouched(self) -> bool:
+        """Whether somebody trusts the configuration: what cannot act needs no trust, and gets none by that."""
+        return self.trusted and (self._trust_now or bool(self.snapshot.files))
 
     @property
     def judged(self) -> bytes:
@@ -52,7 +58,7 @@ class Project:
 def configuration(places: Places) -> Config:
     """The configuration as a run here has it, for commands that take no options of a run."""
     project = Project(places, trust_now=False, notify=lambda line: None)
-    return load(places, trusted=project.trusted, judged=project.judged)
+    return load(places, trusted=project.vouched, judged=project.judged)
 
 
 def gather(config: Config, places: Places, project: Project, flags: Sequence[str], notify: Notify) -> list[Source]:

@@ -73,7 +73,7 @@ async def start_engine(
     """
     log_hooks(interface, os.environ)
     project = project or Project(places, trust_now=options.trust_project, notify=notify)
-    config = load(places, trusted=project.trusted, judged=project.judged, overrides=overrides(options))
+    config = load(places, trusted=project.vouched, judged=project.judged, overrides=overrides(options))
     for notice in config.notices:
         notify(notice)
     providers = Providers(

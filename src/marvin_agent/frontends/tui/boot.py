@@ -37,7 +37,7 @@ class Boot:
         """The configuration, once it is known whether the project's counts. Raises MarvinError."""
         project = await self.look_at_project()
         self.config = load(
-            self._places, trusted=project.trusted, judged=project.judged, overrides=overrides(self._options)
+            self._places, trusted=project.vouched, judged=project.judged, overrides=overrides(self._options)
         )
         return self.config
 
