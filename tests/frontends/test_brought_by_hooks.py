@@ -126,7 +126,7 @@ def test_a_project_that_brings_nothing_to_trust_may_only_take_tools_away(marvin:
 
 
 def test_a_rule_about_no_tool_is_told_when_it_sounds_like_one(marvin: Marvin) -> None:
-    rules = ["bsh(rm *)", "bash(rm *)", "shout", "mcp__*", "of_another_project"]
+    rules = ["bsh(rm *)", "bash(rm *)", "shout", "mcp__*", "mcp__files__read", "of_another_project"]
     marvin.configure(permissions={"mode": "auto", "deny": rules})
     done = marvin.run("-p", "hi")
     assert done.code == 0

@@ -91,16 +91,6 @@ def test_files_are_attached(marvin: Marvin) -> None:
         assert f"{name}" in done.stderr
 
 
-def test_an_image_that_the_model_cannot_see_is_told(marvin: Marvin) -> None:
-    (marvin.work / "dot.png").write_bytes(PNG)
-    marvin.script({"text": "What picture?"}, input=["text"])
-    done = marvin.run("-p", "--attach", "dot.png", "look")
-    assert (done.stdout, done.stderr) == (
-        "What picture?\n",
-        "demo/one cannot see images: it is told that there is one\n",
-    )
-
-
 def test_nohup_does_not_count_as_an_input(marvin: Marvin) -> None:
     marvin.script({"text": "Hello", "repeat": True})
     with open(os.devnull, "wb") as unreadable:  # what nohup puts in the place of a terminal

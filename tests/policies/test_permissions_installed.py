@@ -70,13 +70,6 @@ def test_a_rule_that_is_none_stops_the_start_with_its_line(marvin: Marvin) -> No
     assert not marvin.sessions
 
 
-def test_a_rule_that_is_about_no_tool_is_told_of_when_one_is_called_nearly_so(marvin: Marvin) -> None:
-    marvin.configure(permissions={"deny": ["bahs(touch *)", "bash(rm *)", "mcp__files__read", "web*"]})
-    done = marvin.run("-p", "go")
-    assert "permissions.deny: bahs(touch *) is about no tool that there is; did you mean bash?" in done.stderr
-    assert done.stderr.count("did you mean") == 1
-
-
 def test_a_pattern_that_cannot_be_compiled_stops_the_start(marvin: Marvin) -> None:
     marvin.configure(permissions={"deny": ["read([z-a])"]})
     done = marvin.run("-p", "go")

@@ -126,7 +126,6 @@ class Run:
         text = text_of(message.content)
         await self._prepare(message.content, text)
         self._store(message, by)
-        self._mind_images(message)
         await self._go_on(text)
 
     async def _begin_without_prompt(self) -> None:
@@ -148,8 +147,6 @@ class Run:
         parts: tuple[UserPart, ...] = (Text(text=clean(prompt.text)), *prompt.images)
         if not prompt.text and prompt.images:
             parts = prompt.images
-        if prompt.images and not (model := self._setting(None).model).images:
-            self._outlet.emit(out.Notice(level="warning", text=f"{model.ref} cannot see images; it is told of one"))
         outcome = await self._points.fire(
             h.ChatMessage,
             input=h.ChatMessageInput(session_id=self._points.session_id, text=prompt.text, source=prompt.source),
@@ -163,10 +160,11 @@ class Run:
         if outcome and outcome.decided.get("handled"):
             self._store(message, tuple(dict.fromkeys((*by, outcome.decided_by or ""))))
             return None
+        self._mind_images(message)
         return message, by
 
     def _mind_images(self, message: UserMessage) -> None:
-        model = self._setting(self._system).model
+        model = self._setting(None).model
         if not model.images and any(isinstance(part, Image) for part in message.content):
             text = f"{model.ref} cannot see images: it is told that there is one"
             self._outlet.emit(out.Notice(level="warning", text=text))
@@ -277,7 +275,6 @@ class Run:
                 heard = self._may_speak(prompt) or heard
             elif self._may_speak(prompt) and (taken := await self.stopper.step(self._hear(prompt))):
                 self._store(*taken)
-                self._mind_images(taken[0])
                 heard = True
         return heard
 

@@ -26,7 +26,7 @@ from marvin_agent.hooks.sources import Source
 from marvin_agent.llm.auth.keys import provider_key_names
 from marvin_agent.llm.auth.store import AuthFile
 from marvin_agent.llm.values import Price
-from marvin_agent.nearest import nearest_names
+from marvin_agent.nearest import nearest, nearest_names
 from marvin_agent.permission_rules import parse_rule
 from marvin_agent.places import Places
 from marvin_agent.policies import instructions, model_notice, permissions
@@ -198,9 +198,13 @@ def _check_rules(tools: Registry, config: Config, notify: Notify) -> None:
     for kind in ("deny", "ask", "allow"):
         for text in getattr(config.permissions, kind):
             tool = parse_rule(text).tool
-            if tool.isidentifier() and tool not in names and (near := nearest_names(tool, names)):
+            if not tool.isidentifier() or tool in names:
+                continue
+            near = nearest(tool, names)
+            # The name of another server's or project's tool may well hold one of ours.
+            if near and abs(len(near) - len(tool)) <= 1:
                 origin = config.origin(f"permissions.{kind}")
-                notify(f"{origin}: {text} is about no tool that there is; did you mean {' or '.join(near)}?")
+                notify(f"{origin}: {text} is about no tool that there is; did you mean {near}?")
 
 
 def _set_flags(engine: Engine, given: list[str]) -> None:

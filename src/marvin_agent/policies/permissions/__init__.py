@@ -27,12 +27,6 @@ def setup(marvin: HookAPI) -> None:
         return answer
 
     marvin.on("tool.execute.before", judge, final=True)
-    if gate:
-
-        async def tell(event: Any, ctx: Any) -> None:
-            gate.tell_misnamed(ctx)
-
-        marvin.on("app.start", tell)
 
 
 def _gate(mode: str, settings: dict[str, Any]) -> Any:

@@ -4,8 +4,7 @@ import os
 from typing import Any
 
 from marvin_agent.messages import encode
-from marvin_agent.nearest import nearest
-from marvin_agent.permission_rules import BUILTIN, Rule, parse_rule, problem_of
+from marvin_agent.permission_rules import Rule, parse_rule, problem_of
 from marvin_agent.policies.permissions.judge import Call, Mode, Rules, Verdict, judge
 from marvin_agent.policies.permissions.remembered import Remembered
 from marvin_agent.policies.permissions.subjects import CHANGING, FILE_TOOLS, Where
@@ -18,18 +17,6 @@ class Gate:
         self._mode = mode
         self._rules = Rules.of(settings)
         self._home = os.path.expanduser("~")
-
-    def tell_misnamed(self, ctx: Any) -> None:
-        """Tell of rules about no tool, where one is called nearly so: a deny that forbids nothing is worth a word."""
-        for kind, rules in self._rules._asdict().items():
-            for rule in rules:
-                if rule.tool in BUILTIN or set(rule.tool) & set("*?[") or ctx.tool(rule.tool):
-                    continue
-                near = nearest(rule.tool, BUILTIN)
-                if near and abs(len(near) - len(rule.tool)) <= 1:
-                    ctx.ui.notify(
-                        f"permissions.{kind}: {rule} is about no tool that there is; did you mean {near}?", "warning"
-                    )
 
     async def look_at(self, event: Any, ctx: Any) -> dict[str, Any] | None:
         facts = ctx.tool(event.tool_name)
