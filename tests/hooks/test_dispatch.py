@@ -600,6 +600,30 @@ async def test_a_handler_that_blocks_the_loop_is_found_and_the_loop_given_up() -
     room.loop.abandon()
 
 
+async def test_what_a_handler_does_after_its_loop_was_given_up_is_neither_told_nor_followed() -> None:
+    room = Room(limit=0.2)
+    go_on = threading.Event()
+    asked: list[str] = []
+
+    async def blocks(event: Any, ctx: Any) -> Any:
+        go_on.wait()
+        event.input["command"] = "late"
+        return {"block": True}
+
+    async def follows(event: Any, ctx: Any) -> None:
+        asked.append("after it")
+
+    room.on("tool.execute.before", blocks, "project:blocker")
+    room.on("tool.execute.before", follows, "project:other")
+    event = before(command="true")
+    outcome = await room.send(event)
+    assert outcome.refused.failed
+    room.loop.abandon()
+    go_on.set()
+    room.loop.thread.join()
+    assert (room.records, asked, event.input) == ([], [], {"command": "true"})
+
+
 async def test_the_user_can_skip_a_handler(room: Room) -> None:
     async def hang(event: Any, ctx: Any) -> None:
         await asyncio.sleep(60)

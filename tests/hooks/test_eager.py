@@ -1,39 +1,40 @@
 import asyncio
 import contextvars
+import weakref
 from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 
-from marvin_agent.hooks.eager import Begun, begin_task, take_first_step
+from marvin_agent.hooks.eager import WAITS, Seat
 
 place: contextvars.ContextVar[str] = contextvars.ContextVar("place", default="outside")
 
 
-def begun(coroutine: Coroutine[Any, Any, Any]) -> tuple[Begun[Any], "asyncio.Task[Any]"]:
-    loop = asyncio.get_running_loop()
-    begun, task, context = begin_task(coroutine, loop)
-    take_first_step(begun, task, context, loop)
-    return begun, task
+def begun(coroutine: Coroutine[Any, Any, Any], seat: Seat | None = None) -> tuple[Any, "asyncio.Task[Any]"]:
+    seat = seat or Seat(asyncio.get_running_loop())
+    return seat.begin(coroutine, contextvars.copy_context()), seat.task
+
+
+async def current() -> int:
+    return id(asyncio.current_task())
 
 
 async def test_what_waits_for_nothing_is_done_at_once() -> None:
     async def quick() -> str:
         return "done"
 
-    first, task = begun(quick())
-    assert first.over and first.result() == "done"
-    assert await task == "done"
+    assert begun(quick())[0] == "done"
 
 
-async def test_an_error_of_the_first_step_is_its_result_and_no_stray_one() -> None:
+async def test_an_error_of_the_first_step_is_raised_at_once_and_is_no_stray_one() -> None:
     async def wrong() -> None:
         raise ValueError("no")
 
-    first, task = begun(wrong())
+    seat = Seat(asyncio.get_running_loop())
     with pytest.raises(ValueError, match="no"):
-        first.result()
-    await task
+        begun(wrong(), seat)
+    assert seat.is_free()
 
 
 async def test_what_waits_goes_on_in_its_task() -> None:
@@ -49,10 +50,51 @@ async def test_what_waits_goes_on_in_its_task() -> None:
 
     ours = asyncio.current_task()
     first, task = begun(slow())
-    assert not first.over and asyncio.current_task() is ours
+    assert first is WAITS and asyncio.current_task() is ours
     gate.set()
     assert await task == "late"
     assert seen == [task, task]
+
+
+async def test_a_task_that_was_not_needed_is_the_next_ones_before_and_after_it_has_begun() -> None:
+    seat = Seat(asyncio.get_running_loop())
+    first = begun(current(), seat)[0]
+    assert seat.is_free() and begun(current(), seat)[0] == first == id(seat.task)
+    await asyncio.sleep(0)
+    assert seat.is_free() and begun(current(), seat)[0] == first
+
+    async def slow() -> str:
+        await asyncio.sleep(0)
+        return "late"
+
+    assert begun(slow(), seat)[0] is WAITS and not seat.is_free()
+    assert await seat.task == "late"
+    assert not seat.is_free()
+
+
+@pytest.mark.parametrize("keep", [lambda task: task, weakref.ref], ids=["held", "a key"])
+async def test_a_task_that_somebody_has_got_hold_of_is_nobody_elses(keep: Any) -> None:
+    async def holds() -> Any:
+        return keep(asyncio.current_task())
+
+    seat = Seat(asyncio.get_running_loop())
+    kept = begun(holds(), seat)[0]
+    assert kept is not None and not seat.is_free()
+    del kept
+    assert seat.is_free()
+
+
+async def test_a_task_that_was_cancelled_while_it_was_not_needed_is_nobodys() -> None:
+    async def cancels() -> None:
+        task = asyncio.current_task()
+        assert task
+        task.cancel()
+
+    seat = Seat(asyncio.get_running_loop())
+    begun(cancels(), seat)
+    assert not seat.is_free()
+    with pytest.raises(asyncio.CancelledError):
+        await seat.task
 
 
 async def test_a_timeout_entered_in_the_first_step_ends_it_and_not_who_began_it() -> None:

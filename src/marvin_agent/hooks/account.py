@@ -41,21 +41,12 @@ def blame_line(error: BaseException, handler: Handler) -> str | None:
 
 
 def record_of(
-    running: Running, verdict: Verdict, changes: tuple[Change, ...], why: str | None, *, refused: bool
+    running: Running, verdict: Verdict, changes: tuple[Change, ...], why: str | None, subject: str, *, refused: bool
 ) -> Record:
     handler = running.handler
-    return Record(
-        event=handler.spec.name,
-        hook=handler.hook.id,
-        handler=f"{handler.name} ({handler.place})",
-        ms=(time.monotonic() - running.since) * 1000,
-        verdict=verdict,
-        changes=changes,
-        error=why,
-        subject=subject_of(running.event),
-        refused=refused,
-        call=vars(running.event).get("tool_call_id") or "",
-    )
+    ms = (time.monotonic() - running.since) * 1000
+    call = vars(running.event).get("tool_call_id") or ""
+    return Record(handler.spec.name, handler.hook.id, handler.label, ms, verdict, changes, why, subject, refused, call)
 
 
 def subject_of(event: Event) -> str:

@@ -37,41 +37,43 @@ class Attendance:
     def __init__(
         self,
         loop: HookLoop,
+        rounds: "Rounds",
         waiting: Callable[[Running, str], None],
         over: Callable[[], None],
         lost: Callable[[float], LoopLost | None],
     ) -> None:
         self.loop = loop
+        self._rounds = rounds
         self._waiting = waiting
         self._over = over
         self._lost = lost
         self.running: Running | None = None
+        self.due = time.monotonic() + PATIENCE
+        """When to look at it next."""
         self._told: Running | None = None
         self._asked: float | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._future: asyncio.Future[Any] | None = None
 
     async def attend(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine function on the hook loop. Raises LoopLost."""
-        work = self.loop.submit(function)
-        self._look_later(work)
+        job = self.loop.submit(function)
+        self._future = job.future
+        self._rounds.begin(self)
         try:
-            return await work
+            return await job.answer()
         finally:
-            assert self._timer
-            self._timer.cancel()
+            self._rounds.end(self)
             if self._told:
                 self._over()
 
-    def _look_later(self, work: "asyncio.Future[Any]") -> None:
-        self._timer = work.get_loop().call_later(PATIENCE, self._look_now, work)
-
-    def _look_now(self, work: "asyncio.Future[Any]") -> None:
-        self._look_later(work)
+    def look(self) -> None:
+        """See whether the loop still answers, and say who is waited for."""
+        self.due = time.monotonic() + PATIENCE
         try:
             self._look()
         except LoopLost as lost:
-            if not work.done():
-                work.set_exception(lost)
+            if self._future and not self._future.done():
+                self._future.set_exception(lost)
 
     def _look(self) -> None:
         running = self.running
@@ -88,3 +90,29 @@ class Attendance:
 
     def _answer(self) -> None:
         self._asked = None
+
+
+class Rounds:
+    """Looks at the waits of one loop when they are due, with one timer for all: most are over long before."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._waits: set[Attendance] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, wait: Attendance) -> None:
+        self._waits.add(wait)
+        if self._timer is None:
+            self._timer = self.loop.call_later(PATIENCE, self._look)
+
+    def end(self, wait: Attendance) -> None:
+        self._waits.discard(wait)
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        for wait in [wait for wait in self._waits if wait.due <= now]:
+            wait.look()
+        self._timer = None
+        if self._waits:
+            first = min(wait.due for wait in self._waits)
+            self._timer = self.loop.call_later(max(0.0, first - time.monotonic()), self._look)

@@ -81,14 +81,17 @@ _SHARED = frozenset({str, int, float, bool, type(None)})
 
 def fresh(value: Any) -> Any:
     """A copy that may be changed without anybody else noticing; frozen values are shared."""
-    if type(value) in _SHARED:
+    kind = type(value)
+    if kind in _SHARED:
         return value  # nearly all values: each handler of each event gets a copy
     if isinstance(value, dict):
-        return {key: fresh(item) for key, item in value.items()}
+        return {key: item if type(item) in _SHARED else fresh(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [fresh(item) for item in value]
+        return [item if type(item) in _SHARED else fresh(item) for item in value]
     if isinstance(value, Payload):
-        return type(value)(**{name: fresh(item) for name, item in vars(value).items()})
+        made: Any = object.__new__(kind)
+        made.__dict__ = {name: item if type(item) in _SHARED else fresh(item) for name, item in value.__dict__.items()}
+        return made
     if isinstance(value, Lazy):
         return value.make()
     return value

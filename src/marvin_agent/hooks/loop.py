@@ -9,8 +9,9 @@ import contextvars
 import threading
 import traceback
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
+from marvin_agent.hooks.eager import WAITS, Seat
 from marvin_agent.hooks.registry import Hook
 
 T = TypeVar("T")
@@ -42,6 +43,7 @@ class HookLoop:
         self._report = report
         self._stopping = False
         self._idle: list[_Worker] = []
+        self._seats: dict[str, Seat] = {}
         self.loop = asyncio.new_event_loop()
         self.loop.set_exception_handler(self._stray)
         self.loop.set_task_factory(_HookTask.make)
@@ -112,6 +114,13 @@ class HookLoop:
             return False
         return True
 
+    def seat(self, purpose: str) -> Seat:
+        """A task that nobody needed so far, to begin something in; called on this loop."""
+        seat = self._seats.get(purpose)
+        if seat is None or not seat.is_free():
+            seat = self._seats[purpose] = Seat(self.loop)
+        return seat
+
     async def call(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine function here and wait for it from whatever loop the caller is on.
 
@@ -119,24 +128,14 @@ class HookLoop:
         """
         if asyncio.get_running_loop() is self.loop:
             return await function()
-        return await self.submit(function)
+        return await self.submit(function).answer()
 
-    def submit(self, function: Callable[[], Coroutine[Any, Any, T]]) -> "asyncio.Future[T]":
-        """Begin what `call` waits for; cancelling the future, which is of the caller's loop, cancels the coroutine."""
-        here = asyncio.get_running_loop()
-        if here is self.loop:
-            return here.create_task(function())
-        answer: asyncio.Future[T] = here.create_future()
-        job = _Job(here, answer)
-        if not self.post(job.start, self.loop, function):
+    def submit(self, function: Callable[[], Coroutine[Any, Any, T]]) -> "Job[T]":
+        """Begin what `call` waits for."""
+        job = Job(self, function)
+        if not self.post(job.start):
             raise RuntimeError("the hook loop has stopped")
-
-        def given_up(answer: "asyncio.Future[T]") -> None:
-            if answer.cancelled():
-                self.post(job.cancel)
-
-        answer.add_done_callback(given_up)
-        return answer
+        return job
 
     async def in_thread(self, function: Callable[[], T], began: Callable[[int | None], None]) -> T:
         """Run a plain function in a worker thread; `began` gets the thread's id. Cancelling abandons the thread."""
@@ -176,33 +175,48 @@ def _owner_of(handle: object) -> Hook | None:
     return context.get(owner) if context else None
 
 
-class _Job:
+class Job(Generic[T]):
     """One coroutine that runs on the hook loop for a caller on another."""
 
-    def __init__(self, home: asyncio.AbstractEventLoop, answer: "asyncio.Future[Any]") -> None:
-        self._home = home
-        self._answer = answer
+    def __init__(self, owner: HookLoop, function: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self._owner = owner
+        self._function = function
+        self._home = asyncio.get_running_loop()
+        self.future: asyncio.Future[T] = self._home.create_future()
+        """What comes of it; of the caller's loop."""
         self._task: asyncio.Task[Any] | None = None
         self._cancelled = False
 
-    def start(self, loop: asyncio.AbstractEventLoop, function: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        if not self._cancelled:
-            self._task = loop.create_task(self._do(function))
+    async def answer(self) -> T:
+        """Wait for it. Cancelling this cancels it, and does not wait for its end."""
+        try:
+            return await self.future
+        except asyncio.CancelledError:
+            self._owner.post(self._cancel)
+            raise
 
-    def cancel(self) -> None:
+    def start(self) -> None:
+        if self._cancelled:
+            return
+        seat = self._owner.seat("jobs")
+        self._task = seat.task
+        if seat.begin(self._do(), contextvars.copy_context()) is not WAITS:
+            self._task = None  # it is the next one's
+
+    def _cancel(self) -> None:
         self._cancelled = True
         if self._task:
             self._task.cancel()
 
-    async def _do(self, function: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+    async def _do(self) -> None:
         value, error = None, None
         try:
-            value = await function()
+            value = await self._function()
         except BaseException as raised:
             error = raised  # a cancellation too: this is the end of the task, and the caller is told
         # At once, before other tasks that are due have their turn.
         try:
-            self._home.call_soon_threadsafe(_settle, self._answer, value, error)
+            self._home.call_soon_threadsafe(_settle, self.future, value, error)
         except RuntimeError:
             return  # the caller's loop is closed
 

@@ -22,7 +22,7 @@ def merge(outcome: Outcome, handler: Handler, view: Event, returned: Any, check:
     Everything is checked before anything is taken over: a handler contributes all or nothing. Raises FormError.
     """
     spec = handler.spec
-    if spec.result is None or (returned is None and view == outcome.event):
+    if spec.result is None:
         return False
     given = forms.result(spec.result, returned)
     found: list[tuple[Field, Any]] = []
@@ -85,7 +85,9 @@ def _apply(outcome: Outcome, handler: Handler, found: list[tuple[Field, Any]], c
         check(trial)
     for change in changes:
         write(outcome.event, handler.spec.fields[change.field].at or "", change.after)
-    outcome.changes += changes
+    if changes:
+        outcome.changes += changes
+        outcome.subject = None
     ended = False
     for field, value in found:
         match field.rule:

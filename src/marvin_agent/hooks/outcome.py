@@ -70,7 +70,7 @@ class Failure(NamedTuple):
 class Outcome:
     """The event as the handlers left it, and what they decided."""
 
-    __slots__ = ("added", "changes", "decided", "decided_by", "event", "hidden", "refused")
+    __slots__ = ("added", "changes", "decided", "decided_by", "event", "hidden", "refused", "subject")
 
     def __init__(self, event: Event) -> None:
         self.event: Any = event
@@ -84,6 +84,8 @@ class Outcome:
         self.changes: list[Change] = []
         self.hidden = False
         """A handler may take out what nobody is to see: records tell no values."""
+        self.subject: str | None = None
+        """What the event is about, in a few words; None when that is to be looked up again."""
 
     def standing(self) -> tuple[dict[str, Any], dict[str, int]]:
         """What was decided and added so far, for `given_since`."""

@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 from marvin_agent.errors import HookError
@@ -30,13 +31,11 @@ class Hook:
         self.scope = scope
         self.path = path
         self.required = required
+        self.origin = f"hook:{id}"
+        """How events name it that it causes."""
         self.handlers: list[Handler] = []
         self.off: str | None = None
         """Why it does not run any more; None while it does."""
-
-    @property
-    def origin(self) -> str:
-        return f"hook:{self.id}"
 
     def holds(self, file: str) -> bool:
         """Whether a file is this hook's: its own, or one of its package's."""
@@ -89,10 +88,17 @@ class Handler:
         """`file.py:12`, the way a person finds it."""
         return f"{self.file.rpartition('/')[2]}:{self.line}"
 
+    @cached_property
+    def label(self) -> str:
+        """Its function and place, as records have it: `ask (gate.py:12)`."""
+        return f"{self.name} ({self.place})"
+
     def wants(self, event: Event) -> bool:
         """Whether the filters let this event through."""
         if self.off or self.hook.off:
             return False
+        if self.tools is None and self.purposes is None:
+            return True
         values = vars(event)
         if self.tools is not None and not any(fnmatchcase(values.get("tool_name", ""), p) for p in self.tools):
             return False

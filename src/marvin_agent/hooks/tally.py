@@ -78,7 +78,7 @@ class Tally:
 
     def figures(self, handler: Handler) -> Figures:
         """The numbers of a handler; all zero before its first call."""
-        key = (handler.hook.id, handler.spec.name, f"{handler.name} ({handler.place})")
+        key = (handler.hook.id, handler.spec.name, handler.label)
         return self._figures.get(key) or Figures()
 
     def changes(self, event: str, hooks: Sequence[str], call: str = "") -> tuple[Change, ...]:

@@ -133,7 +133,7 @@ def _handler_details(handler: Handler, tally: Tally) -> Content:
     if handler.off:
         rows.append(("state", "off: it failed too often in a row"))
     parts = _rows(rows)
-    mine = f"{handler.name} ({handler.place})"
+    mine = handler.label
     seen = [one for one in tally.recent if (one.record.hook, one.record.handler) == (handler.hook.id, mine)]
     seen = [one for one in seen if one.record.event == handler.spec.name]
     if figures.last_failure:
