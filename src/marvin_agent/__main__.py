@@ -45,7 +45,7 @@ def _leave(code: int) -> NoReturn:
         except OSError as error:
             code = code or cli.cannot_print(error)
         except ValueError:
-            code = code or 1  # somebody has closed it
+            pass  # a hook has closed it, which wrote what was in it
     os._exit(code)
 
 

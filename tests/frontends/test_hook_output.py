@@ -64,3 +64,38 @@ def test_every_line_of_the_log_is_in_the_file_that_the_environment_names(marvin:
     done = marvin.run("-p", "go", env={"MARVIN_HOOK_LOG": "no/where/hooks.log"})
     assert done.code == 2
     assert "MARVIN_HOOK_LOG: no/where/hooks.log: No such file or directory" in done.stderr
+
+
+SILENCES = """
+import contextlib, io, sys
+
+def setup(marvin):
+    @marvin.on("turn.start")
+    async def silence(event, ctx):
+        {action}
+
+    @marvin.on("turn.end")
+    async def fail(event, ctx):
+        raise ValueError("to be told")
+"""
+
+
+@pytest.mark.parametrize("output", ["text", "stream-json"])
+@pytest.mark.parametrize(
+    "action",
+    [
+        "sys.stderr.close()",
+        "sys.stdout.close()",
+        "sys.stdout = sys.stderr = io.StringIO()",
+        "contextlib.redirect_stderr(io.StringIO()).__enter__()",
+    ],
+)
+def test_what_a_hook_does_to_the_standard_streams_silences_nobody(marvin: Marvin, action: str, output: str) -> None:
+    (marvin.work / "silences.py").write_text(SILENCES.format(action=action))
+    done = marvin.run("-p", "--output", output, "--hook", "silences.py", "go")
+    assert done.code == 0, done
+    if output == "text":
+        assert done.stdout == "hello\n"
+        assert "flag:silences failed in turn.end" in done.stderr
+    else:
+        assert done.lines[-1]["type"] == "agent.settled"

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
@@ -15,7 +15,7 @@ from marvin_agent.agent.engine import Engine
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.errors import Aborted, MarvinError, UsageError
 from marvin_agent.frontends.nobody import Nobody
-from marvin_agent.frontends.own_output import own_output
+from marvin_agent.frontends.own_output import OwnOutput, own_output
 from marvin_agent.frontends.progress import Progress
 from marvin_agent.frontends.report import Report
 from marvin_agent.frontends.result import Result
@@ -50,11 +50,12 @@ class Output(Protocol):
 class Headless:
     """One headless run."""
 
-    def __init__(self, options: argparse.Namespace, places: Places, answer: TextIO) -> None:
+    def __init__(self, options: argparse.Namespace, places: Places, streams: OwnOutput) -> None:
         self._options = options
         self._places = places
         self._shape: str = options.output or ("json" if options.headless else "text")
-        self._output: Output = Progress(answer) if self._shape == "text" else Report(self._shape, answer)  # type: ignore[arg-type]
+        answer, words = streams
+        self._output: Output = Progress(answer, words) if self._shape == "text" else Report(self._shape, answer)  # type: ignore[arg-type]
         self._result = Result()
         self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -192,5 +193,5 @@ class Headless:
 
 def run(options: argparse.Namespace, places: Places) -> int:
     """Run without a person in front; the exit code."""
-    with own_output() as answer:
-        return Headless(options, places, answer).run()
+    with own_output() as streams:
+        return Headless(options, places, streams).run()

@@ -1,7 +1,6 @@
 """What a person sees of a headless run: the answer on standard output, what the tools do on standard error."""
 
 import os
-import sys
 from typing import TextIO
 
 from marvin_agent.agent import events as out
@@ -20,13 +19,14 @@ LEVELS = {"info": "36", "success": "32", "warning": "33", "error": "31"}
 class Progress:
     """Implements `headless.Output`. On a terminal the answer streams, elsewhere it comes once at the end."""
 
-    def __init__(self, answer: TextIO) -> None:
+    def __init__(self, answer: TextIO, words: TextIO) -> None:
         self._answer = answer
+        self._words = words
         self.streams = answer.isatty()
-        terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        terminal = words.isatty() and os.environ.get("TERM") != "dumb"
         # https://no-color.org: set, and not empty.
         self._colour = terminal and not os.environ.get("NO_COLOR")
-        self._spinner = Spinner(sys.stderr) if terminal else None
+        self._spinner = Spinner(words) if terminal else None
         self._open_line = False
         self._shown = False
         """Whether any of the message that is under way has been shown."""
@@ -178,7 +178,7 @@ class Progress:
         self._end_line()
         shown = printable(text)
         try:
-            print(f"\x1b[{colour}m{shown}\x1b[0m" if self._colour else shown, file=sys.stderr, flush=True)
+            print(f"\x1b[{colour}m{shown}\x1b[0m" if self._colour else shown, file=self._words, flush=True)
         except OSError:
             pass  # nobody reads it any more; the answer may still be wanted
 
