@@ -169,6 +169,74 @@ def setup(marvin):
     assert "Traceback" not in done.stderr
 
 
+CANCELS_ALL = """
+import asyncio
+def cancel_all():
+    for task in asyncio.all_tasks():
+        task.cancel()
+def setup(marvin):
+    @marvin.on("turn.start")
+    async def at_once(event, ctx):
+        cancel_all()
+    @marvin.on("turn.start")
+    async def while_it_waits(event, ctx):
+        cancel_all()
+        await asyncio.sleep(0.01)
+    @marvin.tool
+    async def sweep() -> str:
+        "Cancels."
+        cancel_all()
+        await asyncio.sleep(0.01)
+    @marvin.on("turn.end")
+    async def still(event, ctx):
+        await asyncio.sleep(0.01)
+        ctx.ui.notify("still here")
+"""
+
+
+def test_a_hook_that_cancels_every_task_it_finds_fails_alone(marvin: Marvin) -> None:
+    marvin.script({"toolCalls": [{"name": "sweep", "arguments": {}}]}, {"text": "Done."})
+    done = prompt(marvin, CANCELS_ALL)
+    assert (done.code, done.stdout) == (0, "Done.\n"), done.stderr
+    assert "bad.py:10: RuntimeError: it was cancelled" in done.stderr
+    assert "flag:bad: still here" in done.stderr
+    assert [m["status"] for m in messages(marvin) if m["role"] == "toolResult"] == ["error"]
+
+
+FORKS = """
+import asyncio, os
+def setup(marvin):
+    @marvin.on("turn.start")
+    {kind} fork(event, ctx):
+        if os.fork() == 0:
+            {then}
+    @marvin.on("turn.start")
+    {kind} follow(event, ctx):
+        with open({log!r}, "a") as file:
+            file.write("asked ")
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "then"),
+    [
+        ("def", "return"),
+        ("async def", "return"),
+        ("async def", "raise ValueError('in the child')"),
+        ("async def", "await asyncio.sleep(0.01)"),
+    ],
+)
+def test_the_child_of_a_hook_that_forks_does_not_go_on_as_a_second_program(
+    marvin: Marvin, tmp_path: Path, kind: str, then: str
+) -> None:
+    marvin.script({"text": "Done."})
+    # A child that stays would hold the pipes open.
+    done = prompt(marvin, FORKS.format(kind=kind, then=then, log=str(tmp_path / "log")))
+    assert (done.code, done.stdout) == (0, "Done.\n"), done.stderr
+    assert (tmp_path / "log").read_text() == "asked "
+    assert "failed" not in done.stderr
+
+
 @pytest.mark.parametrize("daemon", [True, False])
 def test_the_program_leaves_at_once_though_a_thread_never_ends(marvin: Marvin, daemon: bool) -> None:
     marvin.script({"text": "Done."})

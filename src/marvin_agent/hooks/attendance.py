@@ -50,6 +50,8 @@ class Attendance:
         self.running: Running | None = None
         self.due = time.monotonic() + PATIENCE
         """When to look at it next."""
+        self.left = False
+        """Nobody waits any more."""
         self._told: Running | None = None
         self._asked: float | None = None
         self._future: asyncio.Future[Any] | None = None
@@ -61,6 +63,9 @@ class Attendance:
         self._rounds.begin(self)
         try:
             return await job.answer()
+        except asyncio.CancelledError:
+            self.left = True
+            raise
         finally:
             self._rounds.end(self)
             if self._told:

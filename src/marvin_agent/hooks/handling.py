@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import os
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -85,7 +86,7 @@ class Handling:
         try:
             returned = self._begin(running)
             if returned is WAITS:
-                returned = await self._rest(running)
+                returned = await self._rest(running, attendance)
             if handler.spec.result and (returned is not None or view != event):
                 before, standing = len(outcome.changes), outcome.standing()
                 ended = merge(outcome, handler, view, returned, check)
@@ -118,22 +119,24 @@ class Handling:
         try:
             returned = seat.begin(self._invoke(running), context)
         except BaseException as error:
+            self._leave_copy()
             self._is_over(running)
             if isinstance(error, asyncio.CancelledError):
                 raise _cancelled(running) from None
             raise
+        self._leave_copy()
         if returned is not WAITS:
             self._is_over(running)
             if self.given_up:
                 raise asyncio.CancelledError("this loop was given up while the handler blocked it")
         return returned
 
-    async def _rest(self, running: Running) -> Any:
+    async def _rest(self, running: Running, attendance: Attendance | None) -> Any:
         """What a handler that waits returns; its deadline raises TimeoutError, cancelling the run cancels it."""
         task = running.task
         assert task
         try:
-            if not await running.clock.outlasts(task):
+            if not await self._in_time(running.clock, task, attendance):
                 await self.give_up(running)
                 raise TimeoutError(f"no answer within {seconds(running.clock.limit)}")
             if task.cancelled():
@@ -147,6 +150,21 @@ class Handling:
             self._is_over(running)
             if task.done() and not task.cancelled():
                 task.exception()
+
+    async def _in_time(self, clock: Clock, task: "asyncio.Task[Any]", attendance: Attendance | None) -> bool:
+        while True:
+            try:
+                return await clock.outlasts(task)
+            except asyncio.CancelledError:
+                if attendance is None or attendance.left or self.given_up or self._loop.stopping:
+                    raise
+                # A hook cancels whatever it finds on its loop. Whoever waits for this event did not.
+                if current := asyncio.current_task():
+                    current.uncancel()
+
+    def _leave_copy(self) -> None:
+        if self._loop.is_copy:
+            os._exit(1)  # before it asks the other handlers a second time
 
     def _is_over(self, running: Running) -> None:
         running.over = True

@@ -6,11 +6,14 @@ it. An exit that a hook's timer or task raises stops neither the loop nor the pr
 
 import asyncio
 import contextvars
+import os
 import threading
 import traceback
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
+from marvin_agent.errors import HookError
 from marvin_agent.hooks.eager import WAITS, Seat
 from marvin_agent.hooks.registry import Hook
 
@@ -36,23 +39,45 @@ class _HookTask(asyncio.Task[Any]):
         return task
 
 
+_loops: "weakref.WeakSet[HookLoop]" = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    """This is the copy that a hook's fork has made, of one thread of the program."""
+    for loop in _loops:
+        loop.forked()
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+
 class HookLoop:
     """Runs coroutines for other loops. `report` hears of exceptions that nobody waits for."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._stopping = False
+        self.stopping = False
+        """It is ended, or given up."""
+        self.is_copy = False
+        """A hook has forked and this is the child, which must not go on as if it were marvin."""
         self._idle: list[_Worker] = []
         self._seats: dict[str, Seat] = {}
         self.loop = asyncio.new_event_loop()
         self.loop.set_exception_handler(self._stray)
         self.loop.set_task_factory(_HookTask.make)
         self.thread = threading.Thread(target=self._run, name="marvin-hooks", daemon=True)
+        _loops.add(self)
         self.thread.start()
+
+    def forked(self) -> None:
+        """End this process once the hook's own code is through, which may never be."""
+        self.is_copy = True
+        if threading.get_ident() == self.thread.ident:
+            self.loop.call_soon(os._exit, 1)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
-        while not self._stopping:
+        while not self.stopping:
             try:
                 self.loop.run_forever()
             except BaseException as exit_of_a_hook:
@@ -147,7 +172,7 @@ class HookLoop:
 
     def abandon(self) -> None:
         """Give up on a loop that a hook blocks: its thread is left to itself."""
-        self._stopping = True
+        self.stopping = True
         self.post(self.loop.stop)
         for worker in self._idle:
             worker.end()
@@ -157,7 +182,7 @@ class HookLoop:
 
     def stop(self) -> None:
         """End the loop. A hook that blocks it is waited for no longer than a moment: the thread is a daemon."""
-        self._stopping = True
+        self.stopping = True
         self.post(self.loop.stop)
         for worker in self._idle:
             worker.end()
@@ -214,6 +239,9 @@ class Job(Generic[T]):
             value = await self._function()
         except BaseException as raised:
             error = raised  # a cancellation too: this is the end of the task, and the caller is told
+            if isinstance(raised, asyncio.CancelledError) and not (self._cancelled or self._owner.stopping):
+                # Of a hook that cancels whatever it finds. It is not the caller's own end.
+                error = HookError("a hook cancelled the task that it ran in")
         # At once, before other tasks that are due have their turn.
         try:
             self._home.call_soon_threadsafe(_settle, self.future, value, error)
@@ -262,6 +290,8 @@ class _Worker:
                 value = context.run(function)
             except BaseException as raised:
                 error = raised
+            if self._owner.is_copy:
+                os._exit(1)
             if not self._owner.post(self._finish, answer, value, error):
                 return
 
