@@ -600,6 +600,24 @@ async def test_a_handler_that_blocks_the_loop_is_found_and_the_loop_given_up() -
     room.loop.abandon()
 
 
+@pytest.mark.parametrize("returns", [True, False])
+async def test_what_a_handler_gave_is_its_own_no_more(room: Room, returns: bool) -> None:
+    kept: list[Any] = []
+
+    async def keeps(event: Any, ctx: Any) -> Any:
+        given = {"command": "true", "list": [1]} if returns else event.input
+        given["command"] = "true"
+        kept.append(given)
+        return {"input": given} if returns else None
+
+    room.on("tool.execute.before", keeps)
+    outcome = await room.send(before(command="false", list=[]))
+    kept[0]["command"] = "rm -rf /"
+    kept[0]["list"].append(2)
+    assert outcome.event.input == {"command": "true", "list": [1] if returns else []}
+    assert outcome.changes[0].after == outcome.event.input
+
+
 async def test_what_a_handler_does_after_its_loop_was_given_up_is_neither_told_nor_followed() -> None:
     room = Room(limit=0.2)
     go_on = threading.Event()

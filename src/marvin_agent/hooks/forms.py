@@ -220,37 +220,50 @@ def _sound(value: Any, cls: Any, kind: str) -> Any:
     return value if read == value else read
 
 
+class _NotPlain(Exception):
+    """A value is not what JSON decodes to, or too deep."""
+
+
 def _json(value: Any) -> Any:
-    """A value as JSON has it, shared with nobody; a value that is JSON already stays as it is."""
-    if _is_plain(value, MAX_DEPTH):
-        return value
+    """A value as JSON has it, shared with nobody: who gave it may change his own afterwards."""
+    try:
+        return _copied(value, MAX_DEPTH)
+    except _NotPlain:
+        pass
     try:
         plain = msgspec.json.decode(to_json(value))
     except UnicodeEncodeError:
         plain = clean_value(value)
     except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
         raise FormError(f"not JSON: {error}") from None
-    if not _is_plain(plain, MAX_DEPTH):
-        raise FormError(f"not JSON, or nested deeper than {MAX_DEPTH} levels")
-    return plain
+    try:
+        return _copied(plain, MAX_DEPTH)
+    except _NotPlain:
+        raise FormError(f"not JSON, or nested deeper than {MAX_DEPTH} levels") from None
 
 
-def _is_plain(value: Any, depth: int) -> bool:
-    """Whether a value is what JSON decodes to, no deeper than that. A subclass of a plain type is not plain."""
+def _copied(value: Any, depth: int) -> Any:
+    """A copy of what is as JSON decodes it, no deeper than that. A subclass of a plain type is not plain."""
     kind = type(value)
     if value is None or kind is bool:
-        return True
-    if kind is str:
-        return clean(value) is value
-    if kind is int:
-        return -(2**63) <= int(value) < 2**64
-    if kind is float:
-        return isfinite(value)
-    if kind not in (dict, list) or depth == 0:
-        return False
-    if kind is dict:
-        return all(_is_plain(key, 0) and type(key) is str and _is_plain(item, depth - 1) for key, item in value.items())
-    return all(_is_plain(item, depth - 1) for item in value)
+        return value
+    if kind is str and clean(value) is value:
+        return value
+    if kind is int and -(2**63) <= value < 2**64:
+        return value
+    if kind is float and isfinite(value):
+        return value
+    if kind is dict and depth:
+        return {_key(key): _copied(item, depth - 1) for key, item in value.items()}
+    if kind is list and depth:
+        return [_copied(item, depth - 1) for item in value]
+    raise _NotPlain
+
+
+def _key(key: Any) -> str:
+    if type(key) is str and clean(key) is key:
+        return key
+    raise _NotPlain
 
 
 def _dict(value: Any) -> Any:
