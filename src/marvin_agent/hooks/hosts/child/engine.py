@@ -146,6 +146,8 @@ class RemoteEngine(_Remote):
 
     async def ask(self, method: str, *arguments: Any) -> Any:
         if method == "custom":
+            if self.mode != "tui":
+                return None
             raise HookError("ctx.ui.custom needs marvin's own process: a widget cannot come from another one")
         return await self._awaited_call("engine", "ask", "Any", method, *arguments)
 
