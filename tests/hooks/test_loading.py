@@ -8,9 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from marvin_agent.agent import events as out
+from marvin_agent.agent.commands import Call, run_command
 from marvin_agent.errors import HookError, RequiredHookError
 from marvin_agent.hooks.sources import Source, hooks_at, hooks_in
 from marvin_agent.testing.engine import ScriptedEngine
@@ -253,6 +255,33 @@ async def test_a_stale_marvin_raises(tmp_path: Path, member: str) -> None:
         await e.engine.hooks.reload([])
         with pytest.raises(HookError, match="stale"):
             STALE[member](kept[0])
+
+
+async def test_a_stale_ctx_of_a_command_raises_once_the_command_is_over(tmp_path: Path) -> None:
+    kept: list[Any] = []
+    module = tmp_path / "guard.py"
+    module.write_text("""
+import builtins
+def setup(marvin):
+    @marvin.command("again")
+    async def again(args, ctx):
+        await ctx.session.reload()
+        ctx.ui.notify("loaded again")
+        builtins.kept_ctx.extend([ctx, ctx.ui])
+""")
+    importlib.import_module("builtins").kept_ctx = kept
+    async with ScriptedEngine(tmp_path, hook_files=[str(module)]) as e:
+
+        async def sources() -> list[Source]:
+            return [Source(str(module), "flag")]
+
+        e.engine.setup = msgspec.structs.replace(e.engine.setup, sources=sources)
+        await run_command(e.engine, Call("again", ""))
+        assert "again" in e.engine.side.commands
+        with pytest.raises(HookError, match="stale"):
+            kept[0].steer("late")
+        with pytest.raises(HookError, match="stale"):
+            kept[1].notify("late")
 
 
 async def test_after_a_lost_loop_the_others_are_loaded_again_and_the_culprit_is_off(tmp_path: Path) -> None:

@@ -124,7 +124,8 @@ class HookTools:
         """Call a tool's function on the hook loop, whatever it raises being the tool's failure."""
         dispatcher, owner = self._dispatcher(), self._find(hook)
         loop = dispatcher.loop
-        inner = ToolCallContext(self._engine, hook, context, self._old(name, context))
+        old = self._old(name, context)
+        inner = ToolCallContext(self._engine, hook, context, old, lambda: owner.off if owner else None)
         try:
             return _result(
                 await dispatcher.attended(lambda: loop.owned(call(function, use, inner, loop), owner), f"tool {name}")

@@ -18,7 +18,9 @@ async def run_command(
     dispatcher: Dispatcher, engine: Engine, hook: Hook, name: str, function: Callable[..., Any], arguments: str
 ) -> Any:
     """Call `function(arguments, ctx)` and give what it gives. Whatever it raises is a HookError, which tells `name`."""
-    loop, context = dispatcher.loop, Context(engine, None, hook.id)
+    # A command that loads the hooks again may still tell of it.
+    over = False
+    loop, context = dispatcher.loop, Context(engine, None, hook.id, lambda: hook.off if over else None)
 
     def work() -> Coroutine[Any, Any, Any]:
         return loop.owned(call(function, lambda ctx: function(arguments, ctx), context, loop), hook)
@@ -28,6 +30,8 @@ async def run_command(
     except Exception as error:
         message = error.message if isinstance(error, HookError) else describe(error)
         raise HookError(f"{name} of {hook.id} failed{_where(error, hook.path)}: {message}") from error
+    finally:
+        over = True
 
 
 def _where(error: BaseException, path: str) -> str:

@@ -1,7 +1,7 @@
 """`ctx`: what a handler receives to look around, ask the person, run things and steer the session."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from marvin_agent.errors import HookError
@@ -14,18 +14,29 @@ LOOK_AGAIN = 0.05
 """Seconds between two looks at whether the run was aborted: the engine may be in another process."""
 
 
+Gone = Callable[[], str | None]
+"""Why the hook is not loaded any more; None while it is."""
+
+
+def _not() -> None:
+    return None
+
+
 class _Part(Face):
     """Base of `ctx` and its parts: knows the engine and the call that it was made for."""
 
-    def __init__(self, engine: Engine, running: Running | None, hook: str) -> None:
+    def __init__(self, engine: Engine, running: Running | None, hook: str, gone: Gone = _not) -> None:
         self._engine = engine
         self._running = running
         self._hook = hook
+        self._gone = gone
 
     def _alive(self) -> Engine:
         running = self._running
         if running and running.over:
             raise HookError(f"{self._hook}: this ctx is of a handler that has ended; keep no ctx beyond its handler")
+        if why := self._gone():
+            raise HookError(f"{self._hook} is not loaded any more ({why}); this ctx is stale")
         return self._engine
 
 
@@ -126,8 +137,8 @@ def _text(name: str, value: object) -> str:
 class SessionControl(_Part):
     """`ctx.session`: what can be done to the session. `waited_for`: a run may wait for whoever has it."""
 
-    def __init__(self, engine: Engine, running: Running | None, hook: str, *, waited_for: bool) -> None:
-        super().__init__(engine, running, hook)
+    def __init__(self, engine: Engine, running: Running | None, hook: str, gone: Gone, *, waited_for: bool) -> None:
+        super().__init__(engine, running, hook, gone)
         self._waited_for = waited_for
 
     def toast(self, title: str, message: str, variant: str = "info") -> None:
@@ -219,24 +230,24 @@ class Signal(_Part):
 class Context(_Part):
     """What every handler, command and tool of a hook receives."""
 
-    def __init__(self, engine: Engine, running: Running | None, hook: str) -> None:
-        super().__init__(engine, running, hook)
+    def __init__(self, engine: Engine, running: Running | None, hook: str, gone: Gone = _not) -> None:
+        super().__init__(engine, running, hook, gone)
         self._waited_for = running is not None
 
     @property
     def ui(self) -> Ui:
         """The person, if one is there."""
-        return Ui(self._engine, self._running, self._hook)
+        return Ui(self._engine, self._running, self._hook, self._gone)
 
     @property
     def session(self) -> SessionControl:
         """What can be done to the session."""
-        return SessionControl(self._engine, self._running, self._hook, waited_for=self._waited_for)
+        return SessionControl(self._engine, self._running, self._hook, self._gone, waited_for=self._waited_for)
 
     @property
     def signal(self) -> Signal:
         """Set when the run is aborted."""
-        return Signal(self._engine, self._running, self._hook)
+        return Signal(self._engine, self._running, self._hook, self._gone)
 
     @property
     def cwd(self) -> str:
@@ -351,8 +362,8 @@ class Context(_Part):
 class ToolCallContext(Context):
     """What a hook's tool receives beside its arguments."""
 
-    def __init__(self, engine: Engine, hook: str, call: Any, old: Any) -> None:
-        super().__init__(engine, None, hook)
+    def __init__(self, engine: Engine, hook: str, call: Any, old: Any, gone: Gone = _not) -> None:
+        super().__init__(engine, None, hook, gone)
         self._waited_for = True
         self._call = call
         self._old = old
