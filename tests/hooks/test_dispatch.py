@@ -313,6 +313,18 @@ async def test_what_an_observer_returns_is_ignored(room: Room) -> None:
     assert room.failures == []
 
 
+async def test_a_handler_that_yields_and_would_never_run_is_an_error(room: Room) -> None:
+    def yields(event: Any, ctx: Any) -> Any:
+        yield None
+
+    async def yields_too(event: Any, ctx: Any) -> Any:
+        yield None
+
+    for function in (yields, yields_too):
+        with pytest.raises(HookError, match=f"{function.__name__} yields"):
+            room.on("turn.start", function)
+
+
 async def test_unknown_events_are_an_error_with_the_nearest_name(room: Room) -> None:
     with pytest.raises(HookError, match=r"did you mean 'tool.execute.before'"):
         room.on("tool.execute.befor", print)

@@ -239,6 +239,9 @@ def _validate_handler(function: object, priority: object, timeout: object) -> No
         raise HookError(
             f"a handler is a function of (event, ctx): {name}{inspect.signature(function)} cannot be called so"
         )
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        # Called, it would give a generator, and nothing of it would run.
+        raise HookError(f"a handler returns, and {getattr(function, '__name__', 'this one')} yields")
     if not isinstance(priority, int):
         raise HookError(f"priority is a whole number, not {priority!r}")
     if timeout is not None and not (isinstance(timeout, int | float) and 0 <= timeout < math.inf):
