@@ -113,7 +113,7 @@ def test_why_tells_the_last_session_as_a_story_and_trace_draws_a_waterfall(marvi
     assert done.code == 0
     story = marvin.run("hooks", "why").stdout
     assert 'bash "rm -rf build" was blocked by global:gate line 3: refused by the user' in story
-    assert 'bash "true --safe" was changed by global:gate line 3: input {"command": "true"} ->' in story
+    assert 'bash "true" was changed by global:gate line 3: input {"command": "true"} ->' in story
     entries = [json.loads(line) for line in (marvin.work / "trace.jsonl").read_text().splitlines()]
     assert {"time", "event", "hook", "handler", "ms", "outcome", "diff", "error"} <= entries[0].keys()
     assert [entry["outcome"] for entry in entries if entry["hook"] == "global:gate"] == ["blocked", "changed"]
@@ -264,3 +264,21 @@ def test_what_is_no_trace_is_told_with_its_line(marvin: Marvin, tmp_path: Path, 
     done = marvin.run("hooks", "trace", str(tmp_path / "trace.jsonl"))
     assert done.code == 2
     assert done.stderr == f"marvin: {tmp_path}/trace.jsonl:1: is not a line of a trace\n"
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_a_trace_that_takes_nothing_more_is_told_and_the_decisions_are_kept_all_the_same(
+    marvin: Marvin, output: str
+) -> None:
+    marvin.script({"toolCalls": [{"name": "bash", "arguments": {"command": "true"}}]}, {"text": "Done."})
+    (marvin.work / "no.py").write_text(
+        "def setup(marvin):\n"
+        "    marvin.on('tool.execute.before', lambda event, ctx: {'block': True, 'reason': 'not today'})\n"
+    )
+    done = marvin.run(
+        "-p", "--output", output, "--auto", "--trace-hooks", "/dev/full", "--hook", "no.py", "go"
+    )  # fmt: skip
+    assert done.code == 0, done
+    told = done.stderr if output == "text" else done.stdout
+    assert told.count("the rest of the trace is missing") == 1
+    assert "not today" in marvin.run("hooks", "why").stdout

@@ -71,7 +71,7 @@ class Engine:
         news.on_lost = self.hooks.lost_loop
         self.points = Points(self.hooks.dispatcher, self)
         news.points = self.points
-        self._trace = Trace(setup.trace_file, self._decisions_dir)
+        self._trace = Trace(setup.trace_file, self._decisions_dir, lambda text: self.side.post(self._notice, text))
         news.keep = self._trace.write
         self.caller = self.another_caller()
         self.invoker = Invoker(setup.tools, self.points, self.outlet, self)
@@ -162,8 +162,6 @@ class Engine:
         await self.points.together(h.SessionShutdown, reason=reason)
         self.hooks.close()
         self._trace.close(self.session_id)
-        if self._trace.problem:
-            self._notice(f"what the hooks did is not kept whole: {self._trace.problem}")
         self.session.close()
         await self.setup.models.close()
         await asyncio.sleep(0)  # what the hook loop posted last is heard

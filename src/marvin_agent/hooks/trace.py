@@ -29,33 +29,44 @@ EARLY_LIMIT = 1_000
 class Trace:
     """Writes lines as handlers end. Called on the hook loop, one call at a time.
 
-    UsageError when the user's file cannot be opened.
+    UsageError when the user's file cannot be opened. `tell` hears, once for each, of a file that takes nothing more.
     """
 
-    def __init__(self, file: str | None, decisions_dir: Callable[[], str | None]) -> None:
+    def __init__(
+        self, file: str | None, decisions_dir: Callable[[], str | None], tell: Callable[[str], None] = lambda text: None
+    ) -> None:
         self._decisions_dir = decisions_dir
+        self._tell = tell
         self._file = _opened(file) if file else None
         self._decisions: tuple[str, int] | None = None
         self._early: deque[tuple[str, bytes]] = deque(maxlen=EARLY_LIMIT)
         """Decisions from before their session has a file, with the session's id."""
-        self.problem: str | None = None
-        """Why nothing is written any more."""
+        self._keeps = True
 
     def write(self, record: Record, event: Event) -> None:
         """Keep what a handler did."""
-        decides = record.verdict in DECISIONS
-        if not (decides or self._file is not None or self._early) or self.problem:
+        decides = self._keeps and record.verdict in DECISIONS
+        if not (decides or self._file is not None or self._early):
             return
         line = msgspec.json.encode(entry(record, event)) + b"\n"
-        try:
-            if self._file is not None:
+        if self._file is not None:
+            try:
                 os.write(self._file, line)
-            if decides:
-                self._early.append((event.session_id, line))
-            self._keep(event.session_id)
+            except OSError as error:
+                # A full disk must not take the agent down.
+                os.close(self._file)
+                self._file = None
+                self._tell(f"--trace-hooks: {error.strerror}; the rest of the trace is missing")
+        if decides:
+            self._early.append((event.session_id, line))
+        self._keep_what_waits(event.session_id)
+
+    def _keep_what_waits(self, session_id: str) -> None:
+        try:
+            self._keep(session_id)
         except OSError as error:
-            # A full disk must not take the agent down; the user is told in the end.
-            self.problem = f"{error.filename or 'the trace'}: {error.strerror}"
+            self._keeps = False
+            self._tell(f"What hooks decide is not kept any more for `marvin hooks why`: {error.strerror}")
 
     def _keep(self, session_id: str) -> None:
         """Write what waits, once the session has a file."""
@@ -77,10 +88,7 @@ class Trace:
 
     def close(self, session_id: str) -> None:
         """Write what still waits, and end."""
-        try:
-            self._keep(session_id)
-        except OSError as error:
-            self.problem = f"{error.filename or 'the trace'}: {error.strerror}"
+        self._keep_what_waits(session_id)
         for descriptor in (self._file, self._decisions[1] if self._decisions else None):
             if descriptor is not None:
                 os.close(descriptor)
