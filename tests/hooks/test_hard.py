@@ -390,6 +390,31 @@ def test_sigterm_fires_the_shutdown_once(marvin: Marvin, tmp_path: Path) -> None
     assert log.read_text() == "signal\n"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_one_signal_ends_the_program_though_a_hook_blocks_the_others_for_long(
+    marvin: Marvin, number: signal.Signals
+) -> None:
+    marvin.configure()
+    marvin.script({"text": "Done."})
+    source = """
+import time
+def setup(marvin):
+    @marvin.on("turn.start")
+    async def block(event, ctx):
+        open("running", "w").close()
+        time.sleep(600)
+"""
+    process = marvin.start("-p", "--hook", hook(marvin, source), "go")
+    while not (marvin.work / "running").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(number)
+    # The hook has half a minute for its event; a supervisor waits ten seconds before it kills.
+    _, told = process.communicate(timeout=20)
+    assert process.returncode == 128 + number
+    assert b"flag:bad has been busy" in told
+
+
 @pytest.mark.parametrize("then", ["await asyncio.sleep(60)", "__import__('time').sleep(60)"])
 def test_a_shutdown_that_hangs_is_left_after_two_seconds(marvin: Marvin, tmp_path: Path, then: str) -> None:
     marvin.configure()

@@ -26,6 +26,7 @@ from marvin_agent.agent.watcher import HookNews
 from marvin_agent.errors import Aborted, HookError, Refused, SessionError
 from marvin_agent.hooks import events as h
 from marvin_agent.hooks.clock import Limits as HookLimits
+from marvin_agent.hooks.drained import LIMIT
 from marvin_agent.hooks.hosts.settings import HostSettings
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.system import Choice, HookSystem
@@ -36,6 +37,9 @@ from marvin_agent.session.last import last_thinking
 from marvin_agent.session.layout import files_directory
 from marvin_agent.session.store import Session
 from marvin_agent.tools.files import SeenFiles
+
+PATIENCE = 2.0
+"""Seconds that each part of the end may take when somebody wants the program to end."""
 
 
 class Engine:
@@ -156,9 +160,14 @@ class Engine:
     async def close(self, reason: str = "quit") -> None:
         """Abort what runs, tell the hooks, close the files. The engine cannot be used afterwards."""
         self.abort()
-        await self.wait_until_idle()
+        while not self.is_idle:
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await self.wait_until_idle()
+            except TimeoutError:
+                self.abort()  # ends the wait for whatever tidies up, too
         await self.errands.finish()
-        await self._drain()
+        await self._drain(PATIENCE if reason == "signal" else LIMIT)
         await self.points.together(h.SessionShutdown, reason=reason)
         self.hooks.close()
         self._trace.close(self.session_id)
@@ -219,8 +228,7 @@ class Engine:
 
     async def _work_off(self) -> None:
         try:
-            ran = True
-            while ran:
+            while True:
                 ran = False
                 while self._prompts or self.inbox:
                     prompt = self._prompts.pop(0) if self._prompts else self.inbox.next()
@@ -230,11 +238,12 @@ class Engine:
                         ran = True
                         await self._run_one(prompt)
                         await self.errands.do_scheduled()
+                if not ran:
+                    break
                 await self._unless_aborted(self._drain())
-                if ran:
-                    # When a handler sends something, it was not the end. What is refused is no reason to say it again.
-                    await self._unless_aborted(self.points.fire(h.AgentSettled))
-                await self.errands.do_scheduled()
+                # When a handler sends something, it was not the end. What is refused is no reason to say it again.
+                await self._unless_aborted(self.points.fire(h.AgentSettled))
+            await self.errands.do_scheduled()
         finally:
             self._run = None
             self._idle.set()
@@ -299,9 +308,9 @@ class Engine:
             )
         return Setting(self.model, self.thinking, system, tools, self.session.messages())
 
-    async def _drain(self) -> None:
-        for hook in await self.points.drain():
-            self._notice(f"{hook} has been busy for ten seconds; going on without it")
+    async def _drain(self, limit: float = LIMIT) -> None:
+        for hook in await self.points.drain(limit):
+            self._notice(f"{hook} has been busy for {limit:g} seconds; going on without it")
 
     # The model and the session.
 

@@ -53,9 +53,9 @@ class Points:
         if self._dispatcher.heard(event.type):
             await self._dispatcher.dispatch_together(self._make(event, "main", payload))
 
-    async def drain(self) -> list[str]:
-        """Wait for drained events; the hooks that are still busy after ten seconds."""
-        return await self._dispatcher.drain()
+    async def drain(self, limit: float) -> list[str]:
+        """Wait for drained events; the hooks that are still busy after so many seconds."""
+        return await self._dispatcher.drain(limit)
 
     def closed_handler_for(self, event: type[Event], /, **payload: Any) -> bool:
         """Whether a closed handler would see this event, whose failure withholds it."""

@@ -101,7 +101,7 @@ class Headless:
                 await self._command(engine, call)
             else:
                 engine.submit(Prompt(text, images))
-            await engine.wait_until_idle()
+            await self._interruptible(engine.wait_until_idle())
         finally:
             await engine.close("signal" if self._signals else "quit")
             await rendering

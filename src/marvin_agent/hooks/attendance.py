@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from marvin_agent.hooks.loop import HookLoop
+from marvin_agent.hooks.loop import HookLoop, Job
 from marvin_agent.hooks.registry import Hook
 from marvin_agent.hooks.running import Running
 
@@ -50,26 +50,25 @@ class Attendance:
         self.running: Running | None = None
         self.due = time.monotonic() + PATIENCE
         """When to look at it next."""
-        self.left = False
-        """Nobody waits any more."""
         self._told: Running | None = None
         self._asked: float | None = None
-        self._future: asyncio.Future[Any] | None = None
+        self._job: Job[Any] | None = None
 
     async def attend(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine function on the hook loop. Raises LoopLost."""
-        job = self.loop.submit(function)
-        self._future = job.future
+        self._job = job = self.loop.submit(function)
         self._rounds.begin(self)
         try:
             return await job.answer()
-        except asyncio.CancelledError:
-            self.left = True
-            raise
         finally:
             self._rounds.end(self)
             if self._told:
                 self._over()
+
+    @property
+    def left(self) -> bool:
+        """Whether nobody waits any more."""
+        return self._job is not None and self._job.left
 
     def look(self) -> None:
         """See whether the loop still answers, and say who is waited for."""
@@ -77,8 +76,8 @@ class Attendance:
         try:
             self._look()
         except LoopLost as lost:
-            if self._future and not self._future.done():
-                self._future.set_exception(lost)
+            if self._job and not self._job.future.done():
+                self._job.future.set_exception(lost)
 
     def _look(self) -> None:
         running = self.running

@@ -160,13 +160,20 @@ class Dispatcher:
 
     async def drain(self, limit: float = LIMIT) -> list[str]:
         """Wait for the drained events to be through; the hooks that are still busy after the limit."""
-        if self._held:
-            await asyncio.wait({self._held})
         try:
-            left = await self.attended(lambda: self._drained.finish(limit), "the events that are left")
+            async with asyncio.timeout(limit + GRACE):
+                if self._held:
+                    await asyncio.wait({self._held})
+                left = await self.attended(lambda: self._drained.finish(limit), "the events that are left")
         except HookError:
             return []  # who it was is told
+        except TimeoutError:
+            return self._blocking()  # the loop itself does not answer
         return sorted({handler.hook.id for event in left for handler in self._those_who_want(event)})
+
+    def _blocking(self) -> list[str]:
+        found = blocking_hook(self.registry.hooks, self.loop.thread.ident)
+        return [found[0].id] if found else sorted({running.hook.id for running in self.running()})
 
     def skip(self, running: Running) -> None:
         """The user does not want to wait for this handler any more: it counts as failed."""

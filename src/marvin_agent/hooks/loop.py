@@ -209,19 +209,21 @@ class Job(Generic[T]):
         self._home = asyncio.get_running_loop()
         self.future: asyncio.Future[T] = self._home.create_future()
         """What comes of it; of the caller's loop."""
+        self.left = False
+        """Nobody waits for it any more."""
         self._task: asyncio.Task[Any] | None = None
-        self._cancelled = False
 
     async def answer(self) -> T:
         """Wait for it. Cancelling this cancels it, and does not wait for its end."""
         try:
             return await self.future
         except asyncio.CancelledError:
+            self.left = True
             self._owner.post(self._cancel)
             raise
 
     def start(self) -> None:
-        if self._cancelled:
+        if self.left:
             return
         seat = self._owner.seat("jobs")
         self._task = seat.task
@@ -229,7 +231,6 @@ class Job(Generic[T]):
             self._task = None  # it is the next one's
 
     def _cancel(self) -> None:
-        self._cancelled = True
         if self._task:
             self._task.cancel()
 
@@ -239,7 +240,7 @@ class Job(Generic[T]):
             value = await self._function()
         except BaseException as raised:
             error = raised  # a cancellation too: this is the end of the task, and the caller is told
-            if isinstance(raised, asyncio.CancelledError) and not (self._cancelled or self._owner.stopping):
+            if isinstance(raised, asyncio.CancelledError) and not (self.left or self._owner.stopping):
                 # Of a hook that cancels whatever it finds. It is not the caller's own end.
                 error = HookError("a hook cancelled the task that it ran in")
         # At once, before other tasks that are due have their turn.
