@@ -182,7 +182,7 @@ API = f"""\
 
 `setup(marvin)` receives a `HookAPI`; every handler, command and tool receives a `Context`. All of both is safe from any
 thread. What is marked **await** is awaited in an `async def`; in a plain `def`, which runs in a thread of its own, the
-same call waits and returns the value. An answer that was not awaited raises when it is tested for truth, so
+same call waits and returns the value. An answer that was not awaited raises when it is tested or compared, so
 `if not ctx.ui.confirm(...)` never allows by mistake. A `marvin` whose hook was unloaded, and a `ctx` whose handler has
 ended, raise.
 """

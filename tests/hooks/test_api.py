@@ -276,6 +276,23 @@ async def test_an_answer_that_was_not_awaited_never_allows(tmp_path: Path, face:
     assert "was not awaited" in text if face == "async" else "no" in text
 
 
+@pytest.mark.parametrize("test", ["{} == 'No'", "{} in ('No', 'Never')", "not {} != 'No'"])
+async def test_a_choice_that_was_not_awaited_and_is_compared_never_allows(tmp_path: Path, test: str) -> None:
+    source = f"""
+def setup(marvin):
+    @marvin.on("tool.execute.before")
+    async def gate(event, ctx):
+        if {test.replace("{}", "ctx.ui.select('ok?', ['Yes', 'No'])")}:
+            return {{"block": True}}
+"""
+    (tmp_path / "gate.py").write_text(source)
+    replies = [{"toolCalls": [call("bash", command="touch ran")]}, {"text": "ok"}]
+    async with ScriptedEngine(tmp_path, replies, hook_files=[str(tmp_path / "gate.py")]) as e:
+        await e.prompt("go")
+        assert not (e.work / "ran").exists()
+        assert "was not awaited" in results(e)[0]
+
+
 async def test_exec_kills_the_whole_group_and_tells(tmp_path: Path) -> None:
     seen: list[Any] = []
 

@@ -11,8 +11,8 @@ P = ParamSpec("P")
 
 
 class Answer(Generic[T]):
-    """What an awaited call gives back: it must be awaited. Testing it for truth raises, so that
-    `if not ctx.ui.confirm(...)` never passes by mistake."""
+    """What an awaited call gives back: it must be awaited. Testing it for truth or comparing it raises, so that
+    `if not ctx.ui.confirm(...)` and `if ctx.ui.select(...) == "No"` never pass by mistake."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, T], name: str) -> None:
         self.coroutine = coroutine
@@ -22,8 +22,16 @@ class Answer(Generic[T]):
         return self.coroutine.__await__()
 
     def __bool__(self) -> bool:
+        raise self._not_awaited()
+
+    def __eq__(self, other: object) -> bool:
+        raise self._not_awaited()
+
+    __hash__ = object.__hash__
+
+    def _not_awaited(self) -> TypeError:
         self.coroutine.close()
-        raise TypeError(f"{self._name}(...) was not awaited: write `await {self._name}(...)`")
+        return TypeError(f"{self._name}(...) was not awaited: write `await {self._name}(...)`")
 
 
 def awaited(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Answer[T]]:
