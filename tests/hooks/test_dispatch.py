@@ -492,6 +492,24 @@ async def test_drained_events_keep_their_order_and_are_finished_by_drain(room: R
     assert heard == list(range(20))
 
 
+async def test_drained_events_arrive_though_a_hook_cancels_every_task_that_it_finds(room: Room) -> None:
+    heard: list[int] = []
+
+    async def sweep(event: Any, ctx: Any) -> None:
+        heard.append(event.status)
+        for task in asyncio.all_tasks() if event.status == 1 else ():
+            task.cancel()
+        await asyncio.sleep(0)
+
+    room.on("chat.response", sweep)
+    for status in range(4):
+        room.dispatcher.notify(h.ChatResponse(status=status, headers={}, request_id=None))
+    while 1 not in heard:
+        await asyncio.sleep(0.005)
+    await room.dispatcher.drain()
+    assert heard == [0, 1, 2, 3]
+
+
 async def test_drain_names_who_is_still_busy(room: Room) -> None:
     async def hang(event: Any, ctx: Any) -> None:
         await asyncio.sleep(60)

@@ -23,7 +23,11 @@ class Drained:
     def put(self, event: Event) -> None:
         if not (self._waiting and _joined(self._waiting[-1], event)):
             self._waiting.append(event)
-        if self._work is None or self._work.done():
+        self._see_to_it()
+
+    def _see_to_it(self) -> None:
+        # A hook may have cancelled the work, with all else that it found.
+        if self._waiting and (self._work is None or self._work.done()):
             self._work = asyncio.get_running_loop().create_task(self._work_off())
 
     async def _work_off(self) -> None:
@@ -33,11 +37,15 @@ class Drained:
 
     async def finish(self, limit: float) -> list[Event]:
         """Wait until all are delivered; gives those that were not after the limit, and drops them."""
-        work = self._work
-        if work is None or work.done():
-            return []
-        await asyncio.wait({work}, timeout=limit)
-        if work.done() or self._now is None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + limit
+        self._see_to_it()
+        while (work := self._work) and not work.done():
+            await asyncio.wait({work}, timeout=max(0.0, until - loop.time()))
+            if not work.done():
+                break
+            self._see_to_it()
+        if work is None or work.done() or self._now is None:
             return []
         left = [self._now, *self._waiting]
         self._waiting.clear()
