@@ -236,8 +236,10 @@ class Job(Generic[T]):
 
     async def _do(self) -> None:
         value, error = None, None
+        function = self._function
+        del self._function  # it holds whoever waits, who holds this: that would be a case for the garbage collector
         try:
-            value = await self._function()
+            value = await function()
         except BaseException as raised:
             error = raised  # a cancellation too: this is the end of the task, and the caller is told
             if isinstance(raised, asyncio.CancelledError) and not (self.left or self._owner.stopping):
