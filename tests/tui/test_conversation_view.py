@@ -244,6 +244,17 @@ async def test_the_reader_stays_at_the_same_text_when_the_window_changes() -> No
         assert await painted(app, pilot) == shown
 
 
+async def test_a_window_that_becomes_larger_in_both_directions_is_filled_to_its_new_width() -> None:
+    app = Shown()
+    async with app.run_test(size=(40, 8)) as pilot:
+        app.view.add_user(user("words and words " * 10))
+        await painted(app, pilot)
+        await pilot.resize_terminal(160, 30)
+        # No frame is asked for: nothing happens in the conversation of somebody who only enlarges his window.
+        while not any(len(line) > 100 for line in body(app)):
+            await pilot.pause(0.01)
+
+
 async def test_a_long_session_is_walked_through_without_jumping() -> None:
     """Heights are guessed until they are seen: what was on the screen must only move by the rows scrolled."""
     app = Shown()

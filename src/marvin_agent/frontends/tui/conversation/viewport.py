@@ -159,6 +159,7 @@ class Viewport(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         self._fit()
+        self.refresh()  # it was painted in the new size with the rows of the old one
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
