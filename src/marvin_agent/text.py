@@ -10,6 +10,17 @@ _NO_WIDTH = re.compile(
     "[\xad\u115f\u1160\u180e\u200b\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
 
+# What only colours text, links it, clears the rest of a line or hides the cursor.
+_COLOURS = re.compile(r"\x1b\[[0-9;:]*m|\x1b\[[0-2]?K|\x1b\]8;[^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b\[\?25[hl]|\x1b\(B")
+
+
+def as_printed(text: str) -> str:
+    """What a program printed, without its colours, and of a line that it wrote over and over the last state."""
+    plain = _COLOURS.sub("", text) if "\x1b" in text else text
+    if "\r" not in plain:
+        return plain
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in plain.split("\n"))
+
 
 def printable(text: str) -> str:
     """The text with everything that a terminal would obey or hide written out as an escape."""

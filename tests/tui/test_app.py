@@ -304,6 +304,16 @@ async def test_search_shows_where_it_is(tmp_path: Path) -> None:
         assert one.app.focused is one.app.prompt
 
 
+async def test_an_attempt_that_failed_is_told_once(tmp_path: Path) -> None:
+    cut = {"text": "half an answer", "fault": {"kind": "cut", "afterChunks": 2}}
+    marvin = a_marvin(tmp_path, cut, {"text": "All of it."})
+    marvin.configure(retry={"baseDelayMs": 1})
+    async with driven(marvin, "go", size=(120, 24)) as one:
+        await one.until_shown("All of it.")
+        assert "what it said is void: demo: the connection broke" in one.text
+        assert "Trying again in 0.0 s.\n" in one.text
+
+
 async def test_a_refused_clear_says_by_whom(tmp_path: Path) -> None:
     source = """
 def setup(marvin):

@@ -11,6 +11,8 @@ Level: TypeAlias = Literal["info", "success", "warning", "error"]
 
 CALL_OF_USER = "user_"
 """What the id of a tool call begins with that the user made himself, with `!`."""
+CALL_UNSEEN = f"{CALL_OF_USER}unseen_"
+"""What it begins with when the model does not see the output: `!!`."""
 
 
 class AgentStarted(Value, tag="agent.start"):

@@ -3,7 +3,7 @@
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from marvin_agent.agent.events import CALL_OF_USER
+from marvin_agent.agent.events import CALL_OF_USER, CALL_UNSEEN
 from marvin_agent.agent.invoke import Result
 from marvin_agent.errors import Refused
 from marvin_agent.hooks import events as h
@@ -32,7 +32,8 @@ async def run_user_bash(engine: "Engine", command: str, *, exclude_from_context:
         given = outcome.decided.get("result")
         if given is not None and outcome.decided_by:
             by = tuple(dict.fromkeys((*by, outcome.decided_by)))
-    call = ToolCall(id=f"{CALL_OF_USER}{uuid.uuid4().hex[:12]}", name="bash", arguments=raw({"command": command}))
+    kind = CALL_UNSEEN if exclude_from_context else CALL_OF_USER
+    call = ToolCall(id=f"{kind}{uuid.uuid4().hex[:12]}", name="bash", arguments=raw({"command": command}))
     result = Result(call, ORIGIN)
     result.changed_by = by
     if given is None:

@@ -43,6 +43,8 @@ class News:
         self._acted: set[tuple[str, str, str]] = set()
         self.last_end: out.AgentEnded | None = None
         """How the latest run ended."""
+        self._withdrawn = ""
+        """Why the latest attempt failed, when the conversation says so."""
 
     async def read(self, subscription: Subscription) -> None:
         until = time.monotonic() + SLICE
@@ -70,7 +72,7 @@ class News:
             case out.MessageEnded():
                 self._message(event)
             case out.MessageWithdrawn():
-                conversation.withdraw(event.reason)
+                self._withdrawn = event.reason if conversation.withdraw(event.reason) else ""
             case out.ToolStarted():
                 conversation.tool_started(event, self._typed(event))
             case out.ToolUpdated():
@@ -78,12 +80,10 @@ class News:
             case out.ToolEnded():
                 by = event.changed_by or ()
                 conversation.tool_ended(event, self._shell.changes("tool.execute.after", by, event.tool_call_id))
-                if event.tool_call_id.startswith(out.CALL_OF_USER):
-                    # Who runs a command himself wants to read what it prints.
-                    conversation.toggle_last_tool()
             case out.RetryStarted():
-                why = event.error.partition("\n")[0]  # what to do about it is told when it has failed for good
-                self._line("warning", f"Trying again in {event.delay_ms / 1000:.1f} s: {why}")
+                error = event.error.partition("\n")[0]  # what to do about it is told when it has failed for good
+                why = "." if event.error == self._withdrawn else f": {error}"
+                self._line("warning", f"Trying again in {event.delay_ms / 1000:.1f} s{why}")
             case out.CompactionEnded():
                 self._compacted(event)
             case out.AgentEnded():

@@ -11,6 +11,10 @@ from marvin_agent.messages import HookMessage, Image, UserPart, text_of
 from marvin_agent.text import one_line, printable
 
 LEVELS = {"info": "i", "success": "✓", "warning": "!", "error": "✗"}
+SEEN_LINES = 10
+SEEN = 2_000
+ABOUT_ALL = 500
+"""Characters that are not worth a line that says that they are left out."""
 PROMPT = "\u276f "
 """What stands before what the user said."""
 
@@ -35,26 +39,47 @@ def sign(entry: Entry) -> str:
     return ("▾ " if entry.opened else "▸ ") if entry.opens else "  "
 
 
+def beginning(text: str) -> str:
+    """As much of a text as is read in passing; all of it when little would be missing."""
+    first = "\n".join(text.split("\n", SEEN_LINES)[:SEEN_LINES])[:SEEN]
+    return first if len(text) > len(first) + ABOUT_ALL or text.count("\n") > SEEN_LINES + 2 else text
+
+
 class UserEntry(Entry):
-    """What the user said; opens to the difference when hooks made something else of it."""
+    """What the user said: a long text opens, and one that hooks changed, to the difference."""
 
     def __init__(self, parts: Sequence[UserPart], changed_by: tuple[str, ...] = (), before: str | None = None) -> None:
         super().__init__()
-        self._text = parts_text(parts)
+        self._text = parts_text(parts).rstrip("\n")
         self._changed_by = changed_by
         self._before = before
-        self.opens = before is not None
+        self._beginning = beginning(self._text)
+        self.opens = before is not None or self._is_long
 
     @property
     def source(self) -> str:
         return self._text
 
+    @property
+    def _is_long(self) -> bool:
+        return self._beginning != self._text
+
+    def _rest(self) -> str:
+        rest = self._text[len(self._beginning) :]
+        lines = rest.count("\n")
+        return f"{lines:,} more lines" if lines > 1 else f"{len(rest):,} more characters"
+
+    def first_guess(self, width: int) -> int:
+        return super().first_guess(width) if self.opened else 1 + self._beginning.count("\n")
+
     def build(self) -> Stack:
         mark, indent = (Piece(PROMPT, "prompt"),), (Piece("  ", "user"),)
         lines = [
             Line((Span(line, "user"),), indent if number else mark, indent, fill="user")
-            for number, line in enumerate(printable(self._text).rstrip("\n").split("\n"))
+            for number, line in enumerate(printable(self._text if self.opened else self._beginning).split("\n"))
         ]
+        if self._is_long and not self.opened:
+            lines.append(Line((Span(f"{sign(self)}… {self._rest()}", "muted"),)))
         if self._changed_by:
             by = f"{sign(self)}changed by {printable(', '.join(self._changed_by))}"
             lines.append(Line((Span(by, "hook"),)))

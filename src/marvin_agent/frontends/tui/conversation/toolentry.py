@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import UNSET
 
-from marvin_agent.agent.events import ToolEnded, ToolStarted
-from marvin_agent.frontends.progress import MARKS
+from marvin_agent.agent.events import CALL_OF_USER, CALL_UNSEEN, ToolEnded, ToolStarted
+from marvin_agent.frontends.progress import MARKS, about
 from marvin_agent.frontends.tui.conversation.diffs import Changed, counts, diff_lines, difference
 from marvin_agent.frontends.tui.conversation.entry import Entry
 from marvin_agent.frontends.tui.conversation.rows import Line, Piece, Span
@@ -14,12 +14,17 @@ from marvin_agent.frontends.tui.conversation.sections import Flow, Listing, Part
 from marvin_agent.llm.partial_json import parse_partial
 from marvin_agent.llm.values import decode_json
 from marvin_agent.messages import ToolCall, ToolResultMessage, ToolStatus, UserPart, encode
-from marvin_agent.text import one_line, printable
+from marvin_agent.text import as_printed, one_line, printable
+from marvin_agent.tools.diff import unified
 
 BEGINNING = 100
 """Pieces of the arguments, while they are written, in which their subject is looked for."""
 TAIL = 6
 """Lines of output that a running command shows while it is folded."""
+NEW = 8
+"""Lines of a new file that are seen before it is opened."""
+SUBJECT = 160
+"""Characters of what a call is about, in its line."""
 DIFF = 24
 """Lines of a diff that are seen before it is opened."""
 KEPT = 20_000
@@ -59,6 +64,8 @@ class ToolEntry(Entry):
         self._changed: Changed | None = None
         """What hooks made of the result."""
         self._output = Output()
+        self._diff = ""
+        """What the call did to a file."""
         self._dirty = True
 
     def ask(self, text: str) -> None:
@@ -86,6 +93,8 @@ class ToolEntry(Entry):
         self._hooks = tuple(dict.fromkeys((*self._hooks, *(event.changed_by or ()))))
         self._duration = event.duration_ms
         self._changed = changed
+        # Who runs a command himself wants to read what it prints.
+        self.opened = self.opened or self.call_id.startswith(CALL_OF_USER)
         self._finish(event.status, event.content, event.details)
 
     def result(self, message: ToolResultMessage, changed_by: tuple[str, ...] = ()) -> None:
@@ -105,6 +114,7 @@ class ToolEntry(Entry):
     def _finish(self, status: ToolStatus, content: tuple[UserPart, ...], details: Any) -> None:
         self.status, self._content = status, content
         self._details = details if isinstance(details, dict) else {}
+        self._diff = self._made()
         self.growing = False
         self._output = Output()
         self.changed()
@@ -118,7 +128,11 @@ class ToolEntry(Entry):
     def first_guess(self, width: int) -> int:
         if self.status in ("error", "invalid", "blocked") or self.opened:
             return super().first_guess(width)
-        return 1 + min(self._diff.count("\n"), DIFF)
+        return 1 + min(self._diff.count("\n"), self._seen)
+
+    @property
+    def _seen(self) -> int:
+        return NEW if self._is_new else DIFF
 
     def build(self) -> Stack:
         self._dirty = False
@@ -140,7 +154,7 @@ class ToolEntry(Entry):
         spans = [
             Span(sign(self), "muted"),
             Span(f"{mark} ", STYLES.get(status, "") if status else "info"),
-            Span(printable(self.name), "tool"),
+            Span(self._who(), "tool"),
         ]
         if subject := self._subject():
             spans.append(Span(f" {subject}", "code" if self.name == "bash" else ""))
@@ -151,33 +165,41 @@ class ToolEntry(Entry):
             spans.append(Span(f" [{did} {printable(', '.join(self._hooks))}]", "hook"))
         return Part(Flow([Line(tuple(spans), (), (Piece("    "),))]))
 
+    def _who(self) -> str:
+        """The tool; of a command of the user's own, what he typed before it."""
+        if not self.call_id.startswith(CALL_OF_USER):
+            return printable(self.name)
+        return "!!" if self.call_id.startswith(CALL_UNSEEN) else "!"
+
     def _subject(self) -> str:
         given = self._input if self._input is not None else self._asked
         if given is None:
             given = parse_partial("".join(self._arguments[:BEGINNING]))
-        for key in ("command", "path", "pattern", "url", "name"):
-            if value := given.get(key):
-                return one_line(str(value), 160)
-        return one_line(encode(given).decode(), 80) if given else ""
+        return about(given, SUBJECT) or (one_line(encode(given).decode(), 80) if given else "")
 
     def _facts(self) -> str:
         facts = []
         if self._diff:
             added, removed = counts(self._diff)
-            facts.append(f"+{added} -{removed}")
+            facts.append(f"new, {count_of(added, 'line')}" if self._is_new else f"+{added} -{removed}")
         if self.name == "read" and "totalLines" in self._details:
             first, last, total = (self._details.get(key) for key in ("firstLine", "lastLine", "totalLines"))
             facts.append(f"lines {first} to {last} of {total}")
         elif self.status == "ok" and not self._diff and (text := parts_text(self._content)).strip():
-            count = text.rstrip("\n").count("\n") + 1
-            facts.append(f"{count} line{'' if count == 1 else 's'}")
+            facts.append(count_of(text.rstrip("\n").count("\n") + 1, "line"))
         if self._duration >= 1000:
             facts.append(f"{self._duration / 1000:.1f} s")
         return f"({', '.join(facts)})" if facts else ""
 
     @property
-    def _diff(self) -> str:
-        diff = self._details.get("diff")
+    def _is_new(self) -> bool:
+        return self._details.get("created") is True
+
+    def _made(self) -> str:
+        """The diff of an edit; of a new file, all of it."""
+        diff, content = self._details.get("diff"), (self._input or self._asked or {}).get("content")
+        if self._is_new and isinstance(content, str):
+            return unified("", content, "")
         return diff if isinstance(diff, str) else ""
 
     def _body(self) -> list[Part]:
@@ -197,13 +219,13 @@ class ToolEntry(Entry):
         failed = self.status not in ("ok", "skipped")
         if self._diff and not failed:
             lines = diff_lines(self._diff)
-            return [*parts, *_portion(lines, len(lines) if self.opened else DIFF)]
+            return [*parts, *_portion(lines, len(lines) if self.opened else self._seen)]
         text = parts_text(self._content)
         if text.strip() and (failed or self.opened):
             style = "error" if self.status in ("error", "invalid") else "output"
             # What a tool printed keeps its columns; what marvin says of a call is prose.
             printed = self.status in ("ok", "error")
-            parts += [Part(Flow(text_lines(text, style, "  ", hard=printed)))]
+            parts += [Part(Flow(text_lines(as_printed(text) if printed else text, style, "  ", hard=printed)))]
         return parts
 
     def _running(self) -> list[Part]:
@@ -219,7 +241,7 @@ class ToolEntry(Entry):
         """All of the arguments, and what hooks made of them."""
         parts: list[Part] = []
         given = self._input if self._input is not None else self._asked
-        if given and not self._diff and not (self.name == "read" and len(given) == 1):
+        if given and not self._diff and not (len(given) == 1 and readable(given) == self._subject()):
             parts.append(Part(Flow(text_lines(readable(given), "", "  ", hard=True))))
         elif self._arguments and self._asked is None:
             parts.append(Part(Flow(text_lines("".join(self._arguments), "", "  ", hard=True))))
@@ -245,14 +267,12 @@ class Output:
     def update(self) -> None:
         if self._waiting and len(self.listing.lines) < KEPT:
             *lines, self._tail = (self._tail + "".join(self._waiting)).split("\n")
-            # A progress bar goes back to the beginning of its line: the last state of it counts.
-            lines = [line.rstrip("\r").rpartition("\r")[2] for line in lines]
             self._tail = self._tail[-4000:]
-            self.listing.extend(lines, self._tail.rpartition("\r")[2])
+            self.listing.extend([as_printed(line) for line in lines], as_printed(self._tail))
         self._waiting = []
 
     def last(self, count: int) -> list[str]:
-        lines = [*self.listing.lines[-count:], self._tail.rpartition("\r")[2]]
+        lines = [*self.listing.lines[-count:], as_printed(self._tail)]
         return [line for line in lines if line][-count:]
 
 
@@ -267,8 +287,12 @@ def readable(given: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def count_of(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _portion(lines: list[Line], count: int) -> list[Part]:
     if len(lines) <= count + 1:
         return [Part(Flow(lines))]
-    more = Line((Span(f"     … {len(lines) - count} more lines", "muted"),))
+    more = Line((Span(f"     … {len(lines) - count:,} more lines", "muted"),))
     return [Part(Flow([*lines[:count], more]))]

@@ -49,11 +49,12 @@ class ConversationView(Pointed):
         """The answer as it is stored."""
         self._changed_from(self._history.end(message, changed_by))
 
-    def withdraw(self, reason: str) -> None:
-        """What was shown of the answer under way is void."""
+    def withdraw(self, reason: str) -> bool:
+        """What was shown of the answer under way is void; whether there was any, and the reason is told."""
         start = self._history.withdraw(reason)
         if start is not None:
             self._changed_from(start)
+        return start is not None
 
     def tool_started(self, event: out.ToolStarted, before: Changed | None = None) -> None:
         """`before`: what hooks made the user's own command from."""
