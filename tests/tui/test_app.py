@@ -314,6 +314,49 @@ async def test_an_attempt_that_failed_is_told_once(tmp_path: Path) -> None:
         assert "Trying again in 0.0 s.\n" in one.text
 
 
+async def test_a_compaction_shows_its_summary_once_and_what_it_cost(tmp_path: Path) -> None:
+    usage = {"input": 1000, "output": 500}
+    marvin = a_marvin(
+        tmp_path,
+        {"text": "An answer.", "usage": usage},
+        {"text": "What was said in short.", "usage": usage},
+        cost={"input": 1000, "output": 1000},
+    )
+    async with driven(marvin, "a question") as one:
+        await one.until_shown("1.5k tokens · $1.50")
+        await one.type("/compact")
+        await one.press("enter")
+        await one.until_shown("3.0k tokens · $3.00")
+        await one.until_shown("What was said in short.")
+        await one.until_shown("is compacted to a summary of 23 characters")
+        assert one.text.count("is compacted") == 1
+        await one.type("/cost")
+        await one.press("enter")
+        await one.until_shown("This session has used 3,000 tokens and cost $3.00.")
+        await one.type("/clear")
+        await one.press("enter")
+        await one.until(lambda: "tokens" not in one.text, "the footer of a new session")
+
+
+async def test_a_compaction_that_cannot_be_says_so_once(tmp_path: Path) -> None:
+    async with driven(a_marvin(tmp_path, {"text": "Hi."})) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/compact")
+        await one.press("enter")
+        await one.until_shown("✗")
+        await one.until(lambda: not one.app.state.busy)
+        assert one.text.count("✗") == 1
+
+
+async def test_what_a_session_used_before_it_was_left_is_counted(tmp_path: Path) -> None:
+    usage = {"input": 1000, "output": 500}
+    marvin = a_marvin(tmp_path, *[{"text": "An answer.", "usage": usage}] * 2, cost={"input": 1000, "output": 1000})
+    async with driven(marvin, "a question") as one:
+        await one.until_shown("1.5k tokens · $1.50")
+    async with driven(marvin, "-c", "another") as one:
+        await one.until_shown("3.0k tokens · $3.00")
+
+
 async def test_a_refused_clear_says_by_whom(tmp_path: Path) -> None:
     source = """
 def setup(marvin):

@@ -297,6 +297,7 @@ class MarvinApp(GuestApp):
     def repaint(self) -> None:
         if engine := self.engine:
             self.state.show_model(engine.model, engine.thinking)
+            self.state.show_spent(engine.spent)
         if self.is_mounted(self._footer):
             self._header.paint()
             self._footer.paint()
@@ -309,13 +310,16 @@ class MarvinApp(GuestApp):
         engine = self.running_engine()
         if event.reason != "startup":
             self.conversation.clear()
+        stored = (getattr(entry, "message", None) for entry in engine.session.entries)
+        answers = [message for message in stored if isinstance(message, AssistantMessage)]
+        self.state.open(answers, None if event.reason == "startup" else engine.spent)
         messages = engine.session.messages()
         if messages:
             kept = (getattr(entry, "changed_by", None) or () for entry in engine.session.context())
             self.conversation.load(messages, tuple(kept))
             for message in messages:
                 if isinstance(message, AssistantMessage):
-                    self.state.add(message)
+                    self.state.show_context(message)
             for notice in self._said_early:
                 self.conversation.notice(notice)
         self._said_early.clear()

@@ -11,7 +11,7 @@ from marvin_agent.agent.outlet import Subscription
 from marvin_agent.frontends.tui.conversation.diffs import Changed
 from marvin_agent.frontends.tui.conversation.view import ConversationView
 from marvin_agent.frontends.tui.state import State
-from marvin_agent.messages import AssistantMessage, HookMessage, UserMessage
+from marvin_agent.messages import AssistantMessage, HookMessage, Text, UserMessage
 
 SLICE = 0.015
 """Seconds of events in a row; then keys get their turn."""
@@ -127,8 +127,9 @@ class News:
         if event.error:
             self._line("error", event.error)
             return
-        by = " by a hook" if event.from_hook else ""
-        self._line("success", f"The conversation so far is compacted{by} to a summary.")
+        # The model knows the conversation so far by this, and nothing else of it.
+        summary = HookMessage(custom_type="compaction", content=(Text(text=event.summary or ""),))
+        self._conversation.hook_message(summary)
         self._state.context_tokens = 0
 
     def _ended(self, event: out.AgentEnded) -> None:

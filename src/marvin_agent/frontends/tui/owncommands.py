@@ -106,6 +106,7 @@ async def _status(app: "MarvinApp", _: str) -> str:
 
 
 async def _cost(app: "MarvinApp", _: str) -> str:
+    app.repaint()
     state = app.state
     cost = money(state.cost) if state.cost else "nothing that is known"
     return f"This session has used {state.tokens:,} tokens and cost {cost}."

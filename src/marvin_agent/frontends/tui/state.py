@@ -1,11 +1,12 @@
 """What the header and the footer show, gathered from the engine's events."""
 
 import time
+from collections.abc import Sequence
 
 from marvin_agent.agent import events as out
 from marvin_agent.llm.thinking import clamp
 from marvin_agent.llm.values import Model, TextDelta, ThinkingDelta, ThinkingLevel, ToolCallDelta
-from marvin_agent.messages import AssistantMessage
+from marvin_agent.messages import AssistantMessage, Usage
 from marvin_agent.text import one_line
 
 
@@ -22,6 +23,8 @@ class State:
         self.context_limit = 0
         self.tokens = 0
         self.cost = 0.0
+        self._before = (0, 0.0)
+        """What the session had used when it was opened, less what the engine had spent before."""
         self.branch = ""
         self.queue: tuple[tuple[str, str], ...] = ()
         """What waits: `steer` or `follow-up`, and the text."""
@@ -51,7 +54,7 @@ class State:
             case out.MessageGrew(delta=ToolCallDelta(name=name)):
                 self._do(f"writing a call of {one_line(name, 30)}" if name else "writing a tool call")
             case out.MessageEnded(message=AssistantMessage() as message):
-                self._count(message)
+                self.show_context(message)
             case out.ToolStarted():
                 self._tools[event.tool_call_id] = one_line(event.tool_name, 30)
                 self._running()
@@ -76,13 +79,27 @@ class State:
             case out.HookWaiting():
                 self.waiting = event if event.hook else None
             case out.SessionChanged():
-                self.context_tokens, self.tokens, self.cost = 0, 0, 0.0
+                self.context_tokens = 0
             case _:
                 pass
 
-    def add(self, message: AssistantMessage) -> None:
-        """Count a message of a session that is opened."""
-        self._count(message)
+    def open(self, answers: Sequence[AssistantMessage], spent: Usage | None) -> None:
+        """A session is shown: all answers that it has, and what the engine spent on others before."""
+        used = [message.usage for message in answers if message.usage]
+        tokens, cost = (spent.total_tokens, spent.cost.total) if spent else (0, 0.0)
+        self._before = sum(one.total_tokens for one in used) - tokens, sum(one.cost.total for one in used) - cost
+        self.show_spent(spent)
+
+    def show_spent(self, spent: Usage | None) -> None:
+        """What all model calls of the engine have used by now, those of compactions and hooks too."""
+        tokens, cost = (spent.total_tokens, spent.cost.total) if spent else (0, 0.0)
+        # Adding up and taking away again leaves crumbs, which would be shown as a cost.
+        self.tokens, self.cost = self._before[0] + tokens, round(self._before[1] + cost, 9)
+
+    def show_context(self, message: AssistantMessage) -> None:
+        """How much of the context an answer found filled."""
+        if message.usage:
+            self.context_tokens = message.usage.total_tokens
 
     def show_model(self, model: Model, thinking: ThinkingLevel) -> None:
         """The model as it is now, and the level that it thinks at."""
@@ -107,9 +124,3 @@ class State:
             if not self.activity or not activity:
                 self.since = time.monotonic()
             self.activity = activity
-
-    def _count(self, message: AssistantMessage) -> None:
-        if usage := message.usage:
-            self.context_tokens = usage.total_tokens
-            self.tokens += usage.total_tokens
-            self.cost += usage.cost.total

@@ -189,7 +189,11 @@ class History:
         return entry
 
     def notice(self, event: out.Notice) -> None:
-        self._transcript.add(NoticeEntry(event.level, event.text, event.source))
+        made, entries = NoticeEntry(event.level, event.text, event.source), self._transcript.entries
+        # What went wrong may be told by what was done and by who asked for it.
+        if event.level == "error" and entries and isinstance(entries[-1], NoticeEntry) and entries[-1].same_as(made):
+            return
+        self._transcript.add(made)
 
     def hook_acted(self, event: out.HookActed, changed: Changed | None) -> None:
         if event.verdict == "handled":

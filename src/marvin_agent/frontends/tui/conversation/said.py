@@ -197,6 +197,9 @@ class NoticeEntry(Entry):
         ]
         return Stack([Part(Flow(lines))])
 
+    def same_as(self, other: "NoticeEntry") -> bool:
+        return (self._level, self._text) == (other._level, other._text)
+
     @property
     def _style(self) -> str:
         return "ok" if self._level == "success" else self._level if self._level in LEVELS else "info"
