@@ -357,6 +357,27 @@ async def test_what_a_session_used_before_it_was_left_is_counted(tmp_path: Path)
         await one.until_shown("3.0k tokens · $3.00")
 
 
+async def test_sixty_columns_keep_the_model_its_thinking_and_how_to_stop(tmp_path: Path) -> None:
+    marvin = a_marvin(
+        tmp_path,
+        {"text": "Hi.", "usage": {"input": 20_000, "output": 10}},
+        {"text": "Hm.", "delayMs": 60_000},
+        models=("a-model-with-a-rather-long-name",),
+        reasoning=True,
+        contextWindow=64_000,
+    )
+    (marvin.work / ".git" / "HEAD").write_text("ref: refs/heads/feature/a-branch-with-a-long-name\n")
+    async with driven(marvin, "--thinking", "high", "hello", size=(60, 20)) as one:
+        await one.until_shown("31% of 64k")
+        assert " · high" in one.text.splitlines()[0]
+        assert "(feature" in one.text.splitlines()[0]
+        await one.type("more")
+        await one.press("enter")
+        await one.until_shown("waiting for the model")
+        await one.until_shown("Esc stops")
+        await one.press("escape")
+
+
 async def test_a_refused_clear_says_by_whom(tmp_path: Path) -> None:
     source = """
 def setup(marvin):
@@ -392,8 +413,13 @@ async def test_a_theme_of_the_user_and_the_terminals_own_colours(tmp_path: Path)
         await one.until_shown("themes/broken.json")
         assert one.app.theme == "mine"
         await one.type("/theme ansi")
-        await one.press("escape", "enter")
+        await one.until_shown("> ansi")
+        await one.press("enter")
         await one.until(lambda: one.app.theme == "ansi-dark")
+        await one.type("/theme nrod")
+        await one.press("enter")
+        await one.until_shown("Did you mean nord?")
+        assert one.app.theme == "ansi-dark"
 
 
 async def test_the_conversation_is_exported_and_never_over_a_file(tmp_path: Path) -> None:

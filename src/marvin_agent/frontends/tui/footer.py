@@ -12,6 +12,9 @@ from marvin_agent.text import one_line
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 BAR = 8
+BAR_FROM = 70
+"""Columns from which on there is room for it."""
+STOP = " · Esc stops"
 STATUS_WIDTH = 40
 
 
@@ -50,31 +53,33 @@ class Footer(Static):
 
     def _first(self) -> Content:
         state = self._state
-        right = " · ".join(self._numbers())
+        right = " · ".join(self._numbers(bar=self._width >= BAR_FROM))
+        seconds = int(time.monotonic() - state.since)
+        working = f"{state.activity}{f' · {seconds} s' if seconds else ''}"
+        if state.busy and cell_len(right) + len(working) + len(STOP) + 3 > self._width:
+            right = " · ".join(self._numbers(bar=False))
         room = self._width - cell_len(right) - 1
         if not state.busy:
             hints = ("Enter sends · / commands · @ files · F1 keys", "/ commands · F1 keys", "F1 keys", "")
             left = Content(next(hint for hint in hints if len(hint) <= room))
         else:
-            seconds = int(time.monotonic() - state.since)
-            took = f" · {seconds} s" if seconds else ""
             spin = FRAMES[self._frame % len(FRAMES)]
-            stop = " · Esc stops" if room > 40 else ""
-            text = one_line(f"{state.activity}{took}{stop}", max(room - 2, 8))
+            stop = STOP if len(working) + len(STOP) <= room - 2 else ""
+            text = one_line(f"{working}{stop}", max(room - 2, 8))
             left = Content.assemble((f"{spin} ", "$text-accent"), (text, "$foreground"))
         gap = " " * max(self._width - left.cell_length - cell_len(right), 1)
         return Content.assemble(left, gap, right)
 
-    def _numbers(self) -> list[str]:
+    def _numbers(self, *, bar: bool) -> list[str]:
         state = self._state
         found = []
         if state.context_limit and state.context_tokens:
             share = min(state.context_tokens / state.context_limit, 1.0)
             full = round(share * BAR)
-            bar = f"{'█' * full}{'░' * (BAR - full)} " if self._width >= 70 else ""
-            found.append(f"{bar}{share:.0%} of {short(state.context_limit)}")
+            drawn = f"{'█' * full}{'░' * (BAR - full)} " if bar else ""
+            found.append(f"{drawn}{share:.0%} of {short(state.context_limit)}")
         if state.tokens:
-            found.append(f"{short(state.tokens)} tokens" if self._width >= 70 else short(state.tokens))
+            found.append(f"{short(state.tokens)} tokens" if self._width >= BAR_FROM else short(state.tokens))
         if state.cost:
             found.append(money(state.cost))
         return found

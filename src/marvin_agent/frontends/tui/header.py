@@ -23,15 +23,21 @@ class Header(Static):
         state = self._state
         width = max((self.size.width or 80) - 2, 20)
         level = f" · {state.thinking}" if state.thinking and state.thinking != "off" else ""
-        right = one_line(f"{state.model}{level}", max(width // 2, 20))
-        branch = f" ({one_line(state.branch, 30)})" if state.branch else ""
-        room = width - cell_len(right) - cell_len(branch) - len("marvin  ") - 2
-        left = f"  {short_path(self._cwd, room)}{branch}"
+        right = f"{short_model(state.model, max(width // 2, 20) - len(level))}{level}"
+        room = width - cell_len(right) - len("marvin  ") - 2
+        path = cell_len(short_path(self._cwd, room))
+        branch = f" ({one_line(state.branch, min(max(room - path, room // 2) - 3, 30))})" if state.branch else ""
+        left = f"  {short_path(self._cwd, room - cell_len(branch))}{branch}"
         gap = " " * max(width - cell_len(left) - cell_len(right) - len("marvin"), 1)
         self.update(Content.assemble(("marvin", "bold $text-primary"), left, gap, right))
 
     def on_resize(self) -> None:
         self.paint()
+
+
+def short_model(ref: str, width: int) -> str:
+    """A model in so many characters; its provider is what can be left out."""
+    return one_line(ref if len(ref) <= width else ref.partition("/")[2] or ref, width)
 
 
 def short_path(path: str, width: int) -> str:

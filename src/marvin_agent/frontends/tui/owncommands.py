@@ -14,7 +14,9 @@ from marvin_agent.frontends.tui.dialogs.select import SelectDialog
 from marvin_agent.frontends.tui.dialogs.text import ShowDialog
 from marvin_agent.frontends.tui.externaleditor import write_in_editor
 from marvin_agent.frontends.tui.footer import money, short
+from marvin_agent.frontends.tui.themes import SHORT, register_themes
 from marvin_agent.llm.thinking import clamp, supported
+from marvin_agent.nearest import nearest
 from marvin_agent.places import expand_path
 from marvin_agent.policies.permissions.remembered import Remembered
 from marvin_agent.session.export import markdown, save
@@ -77,14 +79,18 @@ async def _thinking(app: "MarvinApp", text: str) -> str:
 
 
 async def _theme(app: "MarvinApp", text: str) -> str:
-    names = sorted(app.available_themes)
+    register_themes(app, f"{app.places.config_dir}/themes")  # one may have been written since the start
     if not text:
+        names = sorted(app.available_themes)
         chosen = await app.person.ask(SelectDialog("Which theme?", names, chosen=names.index(app.theme)))
         if chosen is None:
             return ""
         text = names[chosen]
+    if text not in (names := _theme_names(app)):
+        meant = nearest(text, names)
+        raise UsageError(f"there is no theme {text!r}", hint=f"Did you mean {meant}?" if meant else "/theme shows all.")
     app.take_theme(text)
-    return f'The theme is {app.theme} now. "theme": "{app.theme}" in config.json keeps it.'
+    return f'The theme is {app.theme} now. "theme": "{text}" in config.json keeps it.'
 
 
 async def _status(app: "MarvinApp", _: str) -> str:
@@ -244,7 +250,11 @@ def _levels(app: "MarvinApp") -> list[Item]:
 
 
 def _themes(app: "MarvinApp") -> list[Item]:
-    return [Item(name) for name in sorted(app.available_themes)]
+    return [Item(name) for name in _theme_names(app)]
+
+
+def _theme_names(app: "MarvinApp") -> list[str]:
+    return sorted({*app.available_themes, *SHORT, "auto"})
 
 
 def _session_ids(app: "MarvinApp") -> list[Item]:

@@ -189,9 +189,10 @@ class History:
         return entry
 
     def notice(self, event: out.Notice) -> None:
-        made, entries = NoticeEntry(event.level, event.text, event.source), self._transcript.entries
+        made = NoticeEntry(event.level, event.text, event.source)
+        last = self._transcript.entries[-1] if self._transcript.entries else None
         # What went wrong may be told by what was done and by who asked for it.
-        if event.level == "error" and entries and isinstance(entries[-1], NoticeEntry) and entries[-1].same_as(made):
+        if made.level == "error" and isinstance(last, NoticeEntry) and last.text == made.text:
             return
         self._transcript.add(made)
 

@@ -182,27 +182,24 @@ class NoticeEntry(Entry):
 
     def __init__(self, level: str, text: str, source: str = "marvin") -> None:
         super().__init__()
-        self._level = level
-        self._text = text if source == "marvin" else f"{source}: {text}"
+        self.level = level
+        self.text = text if source == "marvin" else f"{source}: {text}"
 
     @property
     def source(self) -> str:
-        return self._text
+        return self.text
 
     def build(self) -> Stack:
-        mark, indent = (Piece(f"{LEVELS.get(self._level, 'i')} ", self._style),), (Piece("  "),)
+        mark, indent = (Piece(f"{LEVELS.get(self.level, 'i')} ", self._style),), (Piece("  "),)
         lines = [
             Line((Span(line, self._style),), indent if number else mark, indent)
-            for number, line in enumerate(printable(self._text).rstrip("\n").split("\n"))
+            for number, line in enumerate(printable(self.text).rstrip("\n").split("\n"))
         ]
         return Stack([Part(Flow(lines))])
 
-    def same_as(self, other: "NoticeEntry") -> bool:
-        return (self._level, self._text) == (other._level, other._text)
-
     @property
     def _style(self) -> str:
-        return "ok" if self._level == "success" else self._level if self._level in LEVELS else "info"
+        return "ok" if self.level == "success" else self.level if self.level in LEVELS else "info"
 
 
 class ChangeEntry(Entry):
