@@ -378,6 +378,14 @@ async def test_sixty_columns_keep_the_model_its_thinking_and_how_to_stop(tmp_pat
         await one.press("escape")
 
 
+async def test_what_is_typed_at_once_behind_the_key_for_searching_is_searched(tmp_path: Path) -> None:
+    async with driven(a_marvin(tmp_path, {"text": "One bird."}), "how many?") as one:
+        await one.until_shown("One bird.")
+        for key, letter in (("ctrl+r", None), *((letter, letter) for letter in "bird")):
+            one.app.post_message(events.Key(key, letter))
+        await one.until_shown("1 of 1")
+
+
 async def test_a_refused_clear_says_by_whom(tmp_path: Path) -> None:
     source = """
 def setup(marvin):

@@ -35,12 +35,13 @@ class SearchBar(Horizontal):
 
     def open(self) -> None:
         self.add_class("-open")
-        self._field.focus()
+        # At once, for the keys that were typed right behind the one that opens it.
+        self.screen.set_focus(self._field)
 
     def close(self) -> None:
         self.remove_class("-open")
         self._conversation.end_search()
-        self.app.query_one("#prompt").focus()
+        self.screen.set_focus(self.screen.query_one("#prompt"))
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
