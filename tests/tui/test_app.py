@@ -192,6 +192,19 @@ async def test_a_wrong_command_is_told_and_stays_in_the_editor(tmp_path: Path) -
         assert one.app.prompt.text == "/stauts"
 
 
+async def test_a_command_that_cannot_be_done_now_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    async with driven(a_marvin(tmp_path, {"text": "Hi."})) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/copy")
+        await one.press("enter")
+        await one.until_shown("there is no answer to copy yet")
+        assert one.app.prompt.text == ""
+        await one.type("/copy code 7")
+        await one.press("enter")
+        await one.until_shown("there is no code to copy")
+        assert one.app.prompt.text == "/copy code 7"
+
+
 async def test_keys_can_be_configured_and_what_is_wrong_with_them_is_told(tmp_path: Path) -> None:
     marvin = a_marvin(tmp_path, {"text": "Hi."}, models=("one", "two"))
     marvin.configure(model="demo/one,demo/two", keybindings={"cycleModel": "f5", "openTool": "f1", "nothing": "f6"})

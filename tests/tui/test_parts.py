@@ -112,6 +112,7 @@ def test_fuzzy_search_prefers_names_and_beginnings_of_words() -> None:
     assert best("engine", paths, 2) == ["src/agent/engine.py", "docs/engineering.md"]
     assert best("aeng", paths, 1) == ["src/agent/engine.py"]
     assert best("xyz", paths, 5) == []
+    assert best("f499", ["mod400/file_400_99.py", "mod499/file_499_00.py"], 1) == ["mod499/file_499_00.py"]
 
 
 async def test_files_are_those_that_git_does_not_ignore(tmp_path: Path) -> None:

@@ -82,6 +82,11 @@ class CommandTable:
 
     # For what was sent.
 
+    def is_to_be_mended(self, text: str) -> bool:
+        """Whether there is something in a command that could be written otherwise: its name, or what follows it."""
+        name, *rest = text[1:].split(None, 1) or [""]
+        return bool(rest) or all(item.text != f"/{name}" for item in self.listing())
+
     async def run(self, text: str) -> Prompt | str | None:
         """Do what a text with a slash says: the line that it gives, or the prompt that it becomes.
 

@@ -22,15 +22,17 @@ def score(query: str, text: str) -> int | None:
         whole = end == len(lower) or not lower[end].isalnum()
         place = (0 if at >= base else 40) + (0 if beginning else 20) + (0 if at == base else 10)
         return place + (0 if whole else 5) + len(text) // 8
-    position, gaps = -1, 0
+    position, gaps, jumps = -1, 0, 0
     for letter in query:
         found = lower.find(letter, position + 1)
         if found < 0:
             return None
-        if found != position + 1 and not (found == 0 or lower[found - 1] in _SEPARATORS):
-            gaps += 1 + min(found - position, 10)
+        if found != position + 1:
+            jumps += 1
+            if lower[found - 1] not in _SEPARATORS:
+                gaps += 1 + min(found - position, 10)
         position = found
-    return 100 + gaps * 5 + len(text) // 8
+    return 100 + gaps * 5 + jumps * 2 + len(text) // 8
 
 
 def best(query: str, texts: Iterable[str], limit: int) -> list[str]:

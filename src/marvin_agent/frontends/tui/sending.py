@@ -64,7 +64,7 @@ class Sender:
             made = await (self._shell(text) if text.startswith("!") else app.commands.run(text))
         except MarvinError as error:
             app.tell(error.show(), "error", "marvin")
-            if app.prompt.is_empty:
+            if app.prompt.is_empty and (text.startswith("!") or app.commands.is_to_be_mended(text)):
                 app.prompt.write(text)
             return
         match made:
