@@ -192,6 +192,23 @@ async def test_a_wrong_command_is_told_and_stays_in_the_editor(tmp_path: Path) -
         assert one.app.prompt.text == "/stauts"
 
 
+async def test_what_other_agents_have_and_marvin_has_not_is_said_and_not_sent_to_the_model(tmp_path: Path) -> None:
+    async with driven(a_marvin(tmp_path, {"text": "Hi."})) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/tree of mine")
+        await one.press("enter")
+        await one.until_shown("there is no /tree yet")
+        assert not one.app.state.busy
+
+
+async def test_exit_leaves_as_quit_does(tmp_path: Path) -> None:
+    async with driven(a_marvin(tmp_path, {"text": "Hi."})) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/exit")
+        await one.press("enter")
+        await one.until(lambda: one.app.leaving)
+
+
 async def test_a_command_that_cannot_be_done_now_does_not_stand_in_the_way(tmp_path: Path) -> None:
     async with driven(a_marvin(tmp_path, {"text": "Hi."})) as one:
         await one.until_shown("Enter sends")

@@ -234,6 +234,19 @@ def test_the_app_is_seen_where_standard_error_goes_into_a_file(tmp_path: Path) -
     assert (marvin.work / "log").read_bytes() == b""
 
 
+def test_an_editor_that_leaves_no_file_leaves_the_prompt_as_it_was(tmp_path: Path) -> None:
+    marvin = Marvin(tmp_path)
+    marvin.script({"text": "Hi."})
+    marvin.configure(editor=["rm"])
+    with marvin.terminal() as terminal:
+        terminal.wait_for(READY)
+        terminal.send("half a thought")
+        terminal.wait_for("half a thought")
+        terminal.send("\x07")
+        terminal.wait_for("rm left no text")
+        terminal.wait_for("half a thought")
+
+
 def test_a_session_is_chosen_and_gone_on_with(tmp_path: Path) -> None:
     marvin = Marvin(tmp_path)
     marvin.script({"text": "The answer of before."}, {"text": "And more.", "match": "go on"})

@@ -1,7 +1,6 @@
 """What a person sees of a headless run: the answer on standard output, what the tools do on standard error."""
 
 import os
-from collections.abc import Mapping
 from typing import TextIO
 
 from marvin_agent.agent import events as out
@@ -192,17 +191,10 @@ class Progress:
 
 def subject(name: str, arguments: dict[str, object]) -> str:
     """A tool call in a line."""
-    return f"{one_line(name, 60)} {about(arguments, 100)}".rstrip()
-
-
-def about(arguments: Mapping[str, object], width: int) -> str:
-    """What a tool call is about: its command, what it looks for and where, its file; empty when nothing says."""
-    where = arguments.get("path")
-    if pattern := arguments.get("pattern"):
-        place = f" in {where}" if where and where != "." else ""
-        return one_line(f"{pattern}{place}", width)
-    found = (arguments.get(key) for key in ("command", "path", "url", "name"))
-    return one_line(str(next((value for value in found if value), "")), width)
+    for key in ("command", "path", "pattern"):
+        if value := arguments.get(key):
+            return f"{one_line(name, 60)} {one_line(str(value), 100)}"
+    return one_line(name, 60)
 
 
 def gist(text: str) -> str:

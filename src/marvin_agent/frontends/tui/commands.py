@@ -22,6 +22,9 @@ Action = Callable[["MarvinApp", str], Awaitable[str]]
 Choices = Callable[["MarvinApp"], Sequence[Item]]
 
 
+OTHER_NAMES = {"exit": "quit"}
+"""What is typed out of habit; no menu shows it."""
+UNBUILT = ("tree", "branch", "fork")
 COMPLETION_SECONDS = 2.0
 """How long a hook may think about what can be completed."""
 
@@ -106,6 +109,13 @@ class CommandTable:
         engine = self._app.engine
         if engine and (call := engine_commands.command_in(text, engine)):
             return await engine_commands.run_command(engine, call)
+        if other := OTHER_NAMES.get(name):
+            return await self.run(f"/{other}")
+        if name in UNBUILT:
+            raise UsageError(
+                f"there is no /{name} yet: a conversation goes on from its end",
+                hint="/new begins another, /resume goes on with one of before.",
+            )
         if name.replace("-", "").replace("_", "").isalnum() and not arguments:
             meant = nearest(name, [item.text[1:] for item in self.listing()])
             hint = f"Did you mean /{meant}? " if meant else ""

@@ -29,8 +29,11 @@ def write_in_editor(app: "MarvinApp") -> None:
         if code:
             app.tell(f"{command[0]} ended with exit code {code}; the prompt is as it was.", "warning", "marvin")
             return
-        with open(path, encoding="utf-8", errors="replace") as file:
-            app.prompt.write(file.read().rstrip("\n"))
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                app.prompt.write(file.read().rstrip("\n"))
+        except OSError as error:
+            app.tell(f"{command[0]} left no text ({error.strerror}); the prompt is as it was.", "warning", "marvin")
 
 
 def editor_command(setting: str | Sequence[str] | EditorCommand | None) -> list[str]:

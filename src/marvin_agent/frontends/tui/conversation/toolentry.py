@@ -5,12 +5,13 @@ from typing import Any
 from msgspec import UNSET
 
 from marvin_agent.agent.events import CALL_OF_USER, CALL_UNSEEN, ToolEnded, ToolStarted
-from marvin_agent.frontends.progress import MARKS, about
+from marvin_agent.frontends.progress import MARKS
 from marvin_agent.frontends.tui.conversation.diffs import Changed, counts, diff_lines, difference
 from marvin_agent.frontends.tui.conversation.entry import Entry
 from marvin_agent.frontends.tui.conversation.rows import Line, Piece, Span
 from marvin_agent.frontends.tui.conversation.said import parts_text, sign, text_lines
 from marvin_agent.frontends.tui.conversation.sections import Flow, Listing, Part, Stack
+from marvin_agent.frontends.tui.conversation.subject import subject
 from marvin_agent.llm.partial_json import parse_partial
 from marvin_agent.llm.values import decode_json
 from marvin_agent.messages import ToolCall, ToolResultMessage, ToolStatus, UserPart, encode
@@ -156,8 +157,8 @@ class ToolEntry(Entry):
             Span(f"{mark} ", STYLES.get(status, "") if status else "info"),
             Span(self._who(), "tool"),
         ]
-        if subject := self._subject():
-            spans.append(Span(f" {subject}", "code" if self.name == "bash" else ""))
+        if about := self._subject():
+            spans.append(Span(f" {about}", "code" if self.name == "bash" else ""))
         if facts := self._facts():
             spans.append(Span(f" {facts}", "muted"))
         if self._hooks:
@@ -175,7 +176,7 @@ class ToolEntry(Entry):
         given = self._input if self._input is not None else self._asked
         if given is None:
             given = parse_partial("".join(self._arguments[:BEGINNING]))
-        return about(given, SUBJECT) or (one_line(encode(given).decode(), 80) if given else "")
+        return subject(given, SUBJECT) or (one_line(encode(given).decode(), 80) if given else "")
 
     def _facts(self) -> str:
         facts = []
