@@ -86,6 +86,13 @@ async def test_a_new_file_shows_how_long_it_is_and_how_it_begins() -> None:
         assert (await painted(app, pilot))[-1] == "     20 + line 20"
 
 
+async def test_a_file_that_is_written_as_it_was_shows_that_nothing_changed() -> None:
+    app = Shown()
+    async with app.run_test(size=(60, 10)) as pilot:
+        called(app.view, "write", "Replaced a.py.", details={"created": False, "diff": ""}, path="a.py", content="a\n")
+        assert await painted(app, pilot) == [" ▸ ✓ write a.py (no change)"]
+
+
 async def test_an_opened_command_is_not_said_twice() -> None:
     app = Shown()
     async with app.run_test(size=(60, 10)) as pilot:

@@ -163,7 +163,14 @@ def test_markdown_commands_take_their_arguments(tmp_path: Path) -> None:
     assert found["review"].fill("a b") == "Review a for a b."
     assert found["review"].fill("") == "Review  for ."
     assert found["plain"].fill("now") == "Do it.\n\nnow"
+    assert found["review"].fill('"two words" it\'s') == 'Review two words for "two words" it\'s.'
+    assert found["review"].fill('an "open quote') == 'Review an for an "open quote.'
     assert templates_in(str(tmp_path / "none")) == {}
+
+
+def test_a_markdown_command_that_was_written_on_windows_has_its_description(tmp_path: Path) -> None:
+    (tmp_path / "review.md").write_bytes("\ufeff---\r\ndescription: looks\r\n---\r\nReview $1.\r\n".encode())
+    assert templates_in(str(tmp_path)) == {"review": Template("looks", "Review $1.")}
 
 
 def test_notifications_are_told_only_when_wanted_and_away() -> None:

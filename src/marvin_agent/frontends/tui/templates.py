@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ class Template(NamedTuple):
         """`$ARGUMENTS` is all of them, `$1` the first; where neither stands, they come at the end."""
         if not self.wants_arguments:
             return f"{self.text}\n\n{arguments}".strip() if arguments else self.text
-        words = arguments.split()
+        words = words_of(arguments)
 
         def value(found: re.Match[str]) -> str:
             if found[1] == "ARGUMENTS":
@@ -64,8 +65,18 @@ def templates_of(files: Iterable[tuple[str, bytes]]) -> dict[str, Template]:
     for name, data in files:
         stem, ending = os.path.splitext(name)
         if ending == ".md" and _NAME.fullmatch(stem):
-            found[stem] = _parse(data.decode("utf-8", "replace"), stem)
+            found[stem] = _parse(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"), stem)
     return found
+
+
+def words_of(arguments: str) -> list[str]:
+    """Words, those in double quotes being one; an apostrophe is no quote."""
+    words = shlex.shlex(arguments, posix=True)
+    words.whitespace_split, words.quotes, words.escape, words.commenters = True, '"', "", ""
+    try:
+        return list(words)
+    except ValueError:
+        return arguments.split()
 
 
 def _parse(text: str, name: str) -> Template:

@@ -186,6 +186,8 @@ class ToolEntry(Entry):
         if self.name == "read" and "totalLines" in self._details:
             first, last, total = (self._details.get(key) for key in ("firstLine", "lastLine", "totalLines"))
             facts.append(f"lines {first} to {last} of {total}")
+        elif self._details.get("diff") == "":
+            facts.append("no change")
         elif self.status == "ok" and not self._diff and (text := parts_text(self._content)).strip():
             facts.append(count_of(text.rstrip("\n").count("\n") + 1, "line"))
         if self._duration >= 1000:
