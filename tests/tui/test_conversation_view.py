@@ -357,6 +357,19 @@ async def test_search_finds_folded_texts_and_opens_them() -> None:
         assert view.search("") == (0, 0)
 
 
+async def test_another_letter_of_a_search_does_not_lay_the_conversation_out_again() -> None:
+    app = Shown()
+    async with app.run_test(size=(60, 10)) as pilot:
+        app.view.load([answer(f"the **answer** {number}") for number in range(200)])
+        await painted(app, pilot)
+        costs = []
+        for text in ("a", "an", "ans"):
+            profile = cProfile.Profile()
+            assert profile.runcall(app.view.search, text) == (200, 200)
+            costs.append(sum(entry.callcount for entry in profile.getstats()))
+        assert max(costs[1:]) < costs[0] / 4
+
+
 async def test_what_an_attempt_said_goes_when_it_is_withdrawn() -> None:
     app = Shown()
     async with app.run_test(size=(60, 10)) as pilot:

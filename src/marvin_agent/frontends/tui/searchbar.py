@@ -4,9 +4,13 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from marvin_agent.frontends.tui.conversation.view import ConversationView
+
+PAUSE = 0.1
+"""Seconds without a key, after which it is searched."""
 
 
 class SearchBar(Horizontal):
@@ -27,6 +31,7 @@ class SearchBar(Horizontal):
         self._conversation = conversation
         self._field = Input(placeholder="search the conversation", compact=True)
         self._found = Static("", markup=False)
+        self._soon: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield Static("search: ", markup=False)
@@ -39,6 +44,9 @@ class SearchBar(Horizontal):
         self.screen.set_focus(self._field)
 
     def close(self) -> None:
+        if self._soon:
+            self._soon.stop()
+            self._soon = None
         self.remove_class("-open")
         self._conversation.end_search()
         self.screen.set_focus(self.screen.query_one("#prompt"))
@@ -46,12 +54,24 @@ class SearchBar(Horizontal):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        self._show(self._conversation.search(event.value))
+        if self._soon:
+            self._soon.stop()
+        self._soon = self.set_timer(PAUSE, self._search)
+
+    def _search(self) -> None:
+        """Look for what stands in the field, once the typing pauses: a long conversation takes a moment."""
+        if self._soon:
+            self._soon.stop()
+            self._soon = None
+        self._show(self._conversation.search(self._field.value))
 
     @on(Input.Submitted)
     def _again(self, event: Input.Submitted) -> None:
         event.stop()
-        self._show(self._conversation.search_previous())
+        if self._soon:
+            self._search()
+        else:
+            self._show(self._conversation.search_previous())
 
     def on_key(self, event: events.Key) -> None:
         match event.key:

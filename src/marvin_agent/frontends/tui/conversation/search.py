@@ -9,9 +9,11 @@ from marvin_agent.frontends.tui.conversation.transcript import Place, Transcript
 class Search:
     """One text that is looked for, without regard to case."""
 
-    def __init__(self, transcript: Transcript, text: str) -> None:
+    def __init__(self, transcript: Transcript, text: str, texts: dict[Entry, tuple[str, str]]) -> None:
         self.text = text
         self._transcript = transcript
+        self._texts = texts
+        """The source of each entry that was laid out, and its whole text: kept from one search to the next."""
         self._pattern = re.compile(re.escape(text), re.IGNORECASE)
         # Markup may stand between the words of the source, but hardly within one.
         self._words = [re.compile(re.escape(word), re.IGNORECASE) for word in re.findall(r"\w+", text)]
@@ -66,7 +68,12 @@ class Search:
         source = entry.source
         known = self._seen.get(entry)
         if known is None or known[0] != source:
-            whole = entry.whole
+            known = self._seen[entry] = source, self.matches(self._whole(entry, source))
+        return known[1]
+
+    def _whole(self, entry: Entry, source: str) -> str:
+        known = self._texts.get(entry)
+        if known is None or known[0] != source:
+            known = self._texts[entry] = source, entry.whole
             entry.release()
-            known = self._seen[entry] = source, self.matches(whole)
         return known[1]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from marvin_agent.agent import events as out
 from marvin_agent.frontends.tui.conversation.diffs import Changed
 from marvin_agent.frontends.tui.conversation.drawing import Renderer, drawn
+from marvin_agent.frontends.tui.conversation.entry import Entry
 from marvin_agent.frontends.tui.conversation.history import History
 from marvin_agent.frontends.tui.conversation.pointer import Pointed
 from marvin_agent.frontends.tui.conversation.said import ThinkingEntry, parts_text
@@ -24,6 +25,7 @@ class ConversationView(Pointed):
         self.renderer = renderer
         """Draws the messages of hooks; gives None for those that no hook draws."""
         self._history = History(self.transcript, self._draw)
+        self._searched: dict[Entry, tuple[str, str]] = {}
 
     def _draw(self, message: HookMessage, opened: bool) -> Section | None:
         given = self.renderer(message, opened) if self.renderer else None
@@ -170,7 +172,7 @@ class ConversationView(Pointed):
         if not text:
             self.end_search()
             return 0, 0
-        self.finder = Search(self.transcript, text)
+        self.finder = Search(self.transcript, text, self._searched)
         bottom = self.scroll_offset.y + self.size.height - 1
         return self._found(Place(self.transcript.at(bottom), 2**31), forward=False)
 
@@ -182,6 +184,7 @@ class ConversationView(Pointed):
 
     def end_search(self) -> None:
         self.finder = None
+        self._searched = {}
         self.refresh()
 
     def _go_on(self, *, forward: bool) -> tuple[int, int]:
