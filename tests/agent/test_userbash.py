@@ -1,5 +1,6 @@
 """Commands that the user runs with `!`: hooks decide first, the tool's gates see them, the model reads them or not."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +107,35 @@ async def test_a_command_that_runs_while_the_agent_works_is_stored_when_it_is_do
         await work
         roles = [type(message).__name__ for message in e.engine.session.messages()]
         assert roles == ["UserMessage", "AssistantMessage", "ToolResultMessage", "AssistantMessage", "UserMessage"]
+
+
+async def test_an_abort_ends_the_command_and_keeps_what_it_printed(tmp_path: Path) -> None:
+    async with ScriptedEngine(tmp_path) as e:
+        running = asyncio.ensure_future(run_user_bash(e.engine, "echo begun; sleep 60", exclude_from_context=False))
+        while not e.of(out.ToolUpdated):
+            await asyncio.sleep(0.01)
+        e.engine.abort()
+        result = await running
+        assert result.status == "aborted"
+        assert text_of(result.content) == "begun\n\nInterrupted before it was done."
+        (ended,) = e.of(out.ToolEnded)
+        assert ended.status == "aborted"
+        assert "begun" in said_to_model(e)[0]
+
+
+async def test_an_abort_while_hooks_still_judge_the_command_runs_nothing(tmp_path: Path) -> None:
+    asked, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def setup(marvin: HookAPI) -> None:
+        @marvin.on("tool.execute.before")
+        async def slow(event: Any, ctx: Any) -> None:
+            loop.call_soon_threadsafe(asked.set)
+            await asyncio.sleep(60)
+
+    async with ScriptedEngine(tmp_path, hooks={"slow": setup}) as e:
+        running = asyncio.ensure_future(run_user_bash(e.engine, "touch made", exclude_from_context=False))
+        await asked.wait()
+        e.engine.abort()
+        assert (await running).status == "aborted"
+        assert not (e.work / "made").exists()
+        assert said_to_model(e) == []

@@ -416,6 +416,29 @@ async def test_what_is_typed_at_once_behind_the_key_for_searching_is_searched(tm
         await one.until_shown("1 of 1")
 
 
+async def test_escape_ends_a_command_of_the_users_own(tmp_path: Path) -> None:
+    async with driven(a_marvin(tmp_path, {"text": "Hi."})) as one:
+        await one.until_shown("Enter sends")
+        await one.type("!echo begun; sleep 60")
+        await one.press("enter")
+        await one.until_shown("   begun")
+        await one.press("escape")
+        await one.until_shown("Interrupted before it was done.")
+        assert "   begun" in one.text
+        await one.until_shown("/ commands")
+
+
+async def test_escape_ends_a_compaction(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "An answer."}, {"text": "unused", "delayMs": 60_000})
+    async with driven(marvin, "a question") as one:
+        await one.until_shown("An answer.")
+        await one.type("/compact")
+        await one.press("enter")
+        await one.until_shown("compacting")
+        await one.press("escape")
+        await one.until(lambda: not one.app.state.busy, "the end of it")
+
+
 async def test_a_refused_clear_says_by_whom(tmp_path: Path) -> None:
     source = """
 def setup(marvin):

@@ -240,16 +240,17 @@ class Engine:
                         await self.errands.do_scheduled()
                 if not ran:
                     break
-                await self._unless_aborted(self._drain())
+                await self.unless_aborted(self._drain())
                 # When a handler sends something, it was not the end. What is refused is no reason to say it again.
-                await self._unless_aborted(self.points.fire(h.AgentSettled))
+                await self.unless_aborted(self.points.fire(h.AgentSettled))
             await self.errands.do_scheduled()
         finally:
             self._run = None
             self._idle.set()
             self.outlet.emit(out.AgentSettled())
 
-    async def _unless_aborted(self, coroutine: Coroutine[Any, Any, object]) -> None:
+    async def unless_aborted(self, coroutine: Coroutine[Any, Any, object]) -> None:
+        """Do something beside the runs that `abort` ends."""
         try:
             await self._between.last(coroutine)
         except Aborted:

@@ -1,5 +1,6 @@
 """Commands that the user runs himself with `!`: past the hooks' gate, through the invoker, into the context or not."""
 
+import asyncio
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ ORIGIN = "user"
 async def run_user_bash(engine: "Engine", command: str, *, exclude_from_context: bool) -> Result:
     """Run a command for the user and show it; what it printed goes into the conversation unless it is excluded.
 
-    It may run while the agent works; the conversation gets it when the agent is done. Raises Refused.
+    It may run while the agent works; the conversation gets it when the agent is done. `abort` ends it. Raises Refused.
     """
     outcome = await engine.points.fire(
         h.UserBash, origin=ORIGIN, command=command, exclude_from_context=exclude_from_context, cwd=engine.cwd
@@ -37,10 +38,12 @@ async def run_user_bash(engine: "Engine", command: str, *, exclude_from_context:
     result = Result(call, ORIGIN)
     result.changed_by = by
     if given is None:
-        await _run(engine, result)
+        await engine.unless_aborted(_run(engine, result))
     else:
         _take(engine, result, command, given)
-    if not exclude_from_context:
+    if result.status is None:
+        result.fail("aborted", "Interrupted before it ran.")
+    elif not exclude_from_context:
         # Between a call and its result there is no room for a message.
         await engine.wait_until_idle()
         message = user(said(command, result))
@@ -64,8 +67,14 @@ async def _run(engine: "Engine", result: Result) -> None:
     try:
         await invoker.run(result)
     finally:
-        await invoker.after(result)
-        invoker.ended(result)
+        try:
+            await invoker.after(result)
+        except asyncio.CancelledError:
+            if result.private:
+                result.fail("aborted", "Interrupted before a hook had seen the result, so it is withheld.")
+            raise
+        finally:
+            invoker.ended(result)
 
 
 def _take(engine: "Engine", result: Result, command: str, given: dict[str, Any]) -> None:

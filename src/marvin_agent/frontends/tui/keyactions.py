@@ -62,7 +62,7 @@ class KeyActions:
     def interrupt(self) -> None:
         """Stop what runs; what waited in the queue goes back to the editor."""
         engine = self._app.engine
-        if engine is None or (engine.is_idle and not engine.inbox):
+        if engine is None:
             return
         if waited := tuple(prompt for prompt in engine.abort() if not prompt.source.startswith("hook:")):
             self._app.prompt.put_back(waited)

@@ -71,8 +71,9 @@ class State:
                 self._do("working" if self._in_run else "")
             case out.AgentSettled():
                 self._in_run = False
-                self._tools.clear()
-                self._do("")
+                # The agent is done, what the user runs himself perhaps not.
+                self._tools = {key: name for key, name in self._tools.items() if key.startswith(out.CALL_OF_USER)}
+                self._running()
             case out.QueueChanged():
                 steering = [("steer", text) for text in event.steering]
                 self.queue = (*steering, *[("follow-up", text) for text in event.follow_up])

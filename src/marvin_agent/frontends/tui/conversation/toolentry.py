@@ -227,7 +227,9 @@ class ToolEntry(Entry):
         if text.strip() and (failed or self.opened):
             style = "error" if self.status in ("error", "invalid") else "output"
             # What a tool printed keeps its columns; what marvin says of a call is prose.
-            printed = self.status in ("ok", "error")
+            printed = self.status in ("ok", "error", "aborted")
+            if self.status == "aborted" and not self.opened:
+                text = "\n".join(text.split("\n")[-TAIL - 2 :])
             parts += [Part(Flow(text_lines(as_printed(text) if printed else text, style, "  ", hard=printed)))]
         return parts
 
