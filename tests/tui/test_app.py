@@ -439,6 +439,17 @@ async def test_escape_ends_a_compaction(tmp_path: Path) -> None:
         await one.until(lambda: not one.app.state.busy, "the end of it")
 
 
+async def test_who_reads_further_up_is_told_that_there_is_more_below(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "\n\n".join(f"line {number}" for number in range(50))})
+    async with driven(marvin, "go") as one:
+        await one.until_shown("line 49")
+        assert "more below" not in one.text
+        await one.press("pageup")
+        await one.until_shown("↓ more below · Ctrl+End goes there")
+        await one.press("ctrl+end")
+        await one.until(lambda: "more below" not in one.text and "line 49" in one.text)
+
+
 async def test_a_refused_clear_says_by_whom(tmp_path: Path) -> None:
     source = """
 def setup(marvin):

@@ -183,6 +183,7 @@ class MarvinApp(GuestApp):
         self.keymap, problems = configured(config.keybindings)
         self.set_keymap(dict(self.keymap))
         self.state.skip_key = shown(self.keymap.get("skipHook", "f8"))
+        self.state.end_key = shown(self.keymap.get("bottom", "ctrl+end"))
         self.take_theme(config.theme)
         self.notifier.on = config.notifications
         self._read_templates()
@@ -291,6 +292,11 @@ class MarvinApp(GuestApp):
     @on(PromptEditor.Problem)
     def _problem(self, event: PromptEditor.Problem) -> None:
         self.tell(event.text, "warning", "marvin")
+
+    @on(ConversationView.Left)
+    def _left_the_end(self, event: ConversationView.Left) -> None:
+        self.state.more_below = not event.at_end
+        self.repaint()
 
     # What the engine's events do to the app.
 

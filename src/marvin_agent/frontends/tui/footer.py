@@ -14,6 +14,7 @@ FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 BAR = 8
 BAR_FROM = 70
 """Columns from which on there is room for it."""
+HINTS: tuple[str, ...] = ("Enter sends · / commands · @ files · F1 keys", "/ commands · F1 keys", "F1 keys", "")
 STOP = " · Esc stops"
 STATUS_WIDTH = 40
 
@@ -60,11 +61,14 @@ class Footer(Static):
             right = " · ".join(self._numbers(bar=False))
         room = self._width - cell_len(right) - 1
         if not state.busy:
-            hints = ("Enter sends · / commands · @ files · F1 keys", "/ commands · F1 keys", "F1 keys", "")
+            below = (f"↓ more below · {state.end_key} goes there", f"↓ {state.end_key}", "")
+            hints = below if state.more_below else HINTS
             left = Content(next(hint for hint in hints if len(hint) <= room))
         else:
             spin = FRAMES[self._frame % len(FRAMES)]
             stop = STOP if len(working) + len(STOP) <= room - 2 else ""
+            below = f" · ↓ {state.end_key}" if state.more_below else ""
+            stop += below if len(working) + len(stop) + len(below) <= room - 2 else ""
             text = one_line(f"{working}{stop}", max(room - 2, 8))
             left = Content.assemble((f"{spin} ", "$text-accent"), (text, "$foreground"))
         gap = " " * max(self._width - left.cell_length - cell_len(right), 1)

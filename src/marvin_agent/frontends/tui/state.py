@@ -31,6 +31,10 @@ class State:
         self.waiting: out.HookWaiting | None = None
         self.skip_key = "F8"
         """What skips the hook that is waited for."""
+        self.more_below = False
+        """Whether the reader is not at the end of the conversation."""
+        self.end_key = "Ctrl+End"
+        """What leads there."""
         self.statuses: dict[str, str] = {}
         """Texts of hooks by key."""
         self._tools: dict[str, str] = {}

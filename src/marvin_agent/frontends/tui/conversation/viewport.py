@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
@@ -54,6 +55,13 @@ class Viewport(ScrollView, can_focus=True):
         Binding("escape", "unmark", "select nothing", show=False),
     ]
 
+    class Left(Message):
+        """The reader has left the end, or is there again."""
+
+        def __init__(self, at_end: bool) -> None:
+            super().__init__()
+            self.at_end = at_end
+
     def __init__(self) -> None:
         super().__init__(id="conversation")
         self.transcript = Transcript()
@@ -61,7 +69,7 @@ class Viewport(ScrollView, can_focus=True):
         self._palette = Palette(self)
         self.selection = Selection(self.transcript)
         self.current: Entry | None = None
-        self.follows = True
+        self._follows = True
         self._held: tuple[Place, int] | None = None
         """Where the reader was before the window changed; it may change again, and back."""
         self._placing = False
@@ -69,6 +77,17 @@ class Viewport(ScrollView, can_focus=True):
         self._painted_at = 0.0
         self._visible: list[tuple[int, Placed | None]] = []
         self._marks: dict[int, list[Mark]] = {}
+
+    @property
+    def follows(self) -> bool:
+        """Whether the end is kept in view."""
+        return self._follows
+
+    @follows.setter
+    def follows(self, follows: bool) -> None:
+        if follows != self._follows:
+            self._follows = follows
+            self.post_message(self.Left(follows))
 
     # Frames
 
