@@ -75,3 +75,22 @@ async def test_an_image_that_models_refuse_is_told_and_left_out(
         await one.press("ctrl+v")
         await one.until_shown("100000 x 100000 pixels")
         assert one.app.prompt.is_empty
+
+
+async def test_images_that_come_back_from_the_queue_are_sent_once(tmp_path: Path) -> None:
+    slow, last = {"text": "Hm.", "delayMs": 60_000}, {"text": "Two pixels."}
+    marvin = a_marvin(tmp_path, slow, last, input=["text", "image"])
+    for name in ("named.png", "dropped.png"):
+        (marvin.work / name).write_bytes(PNG)
+    async with driven(marvin, "wait") as one:
+        await one.until_shown("waiting for the model")
+        await one.type("see @named.png ")
+        one.app.prompt.take_paste(str(marvin.work / "dropped.png"))
+        await one.press("alt+enter")
+        await one.until_shown("follow-up: see")
+        await one.press("escape")
+        await one.until_shown("Stopped.")
+        await one.press("enter")
+        await one.until_shown("Two pixels.")
+    content = marvin.messages()[-2]["content"]
+    assert [part["type"] for part in content] == ["text", "image", "image"]

@@ -73,7 +73,7 @@ class MarvinApp(GuestApp):
     Screen { layout: vertical; }
     #widgets { height: auto; max-height: 12; padding: 0 1; }
     ToastRack { dock: top; align: right top; margin: 1 0; }
-    Toast { max-width: 80%; padding: 0 1; }
+    Toast { width: auto; max-width: 80%; padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
 

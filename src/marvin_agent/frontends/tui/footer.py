@@ -67,8 +67,8 @@ class Footer(Static):
         else:
             spin = FRAMES[self._frame % len(FRAMES)]
             stop = STOP if len(working) + len(STOP) <= room - 2 else ""
-            below = f" · ↓ {state.end_key}" if state.more_below else ""
-            stop += below if len(working) + len(stop) + len(below) <= room - 2 else ""
+            down = f" · ↓ {state.end_key}" if state.more_below else ""
+            stop += down if len(working) + len(stop) + len(down) <= room - 2 else ""
             text = one_line(f"{working}{stop}", max(room - 2, 8))
             left = Content.assemble((f"{spin} ", "$text-accent"), (text, "$foreground"))
         gap = " " * max(self._width - left.cell_length - cell_len(right), 1)

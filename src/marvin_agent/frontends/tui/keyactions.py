@@ -88,7 +88,7 @@ class KeyActions:
         self._pressed = now
         if not app.prompt.is_empty and not asked:
             app.prompt.clear_text()
-        app.tell("Ctrl+C again leaves.", "info", "marvin")
+        app.notify("Ctrl+C again leaves.", timeout=TWICE, markup=False)
 
     async def _cycle_model(self) -> None:
         engine = self._app.engine

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import unquote, urlparse
 
@@ -12,6 +13,7 @@ LONG_LINES = 10
 LONG_TEXT = 2_000
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _MARK = re.compile(r"\[(?:pasted \d+ (?:lines|characters)|image) #(\d+)\]")
+_IMAGE_MARK = re.compile(r"\[image #\d+\]")
 # What a terminal would obey: colours and other sequences, then single control characters.
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -53,6 +55,14 @@ class Pastes:
         number = self._number()
         self._images[number] = image
         return f"[image #{number}]"
+
+    def put_back(self, text: str, images: Sequence[Image]) -> str:
+        """What to insert for a prompt that was not sent: its marks get the numbers that its images have now."""
+        waiting = list(images)
+        folded = self.fold(text)
+        if not _MARK.fullmatch(folded):
+            folded = _IMAGE_MARK.sub(lambda mark: self.add_image(waiting.pop(0)) if waiting else mark[0], folded)
+        return " ".join([folded, *map(self.add_image, waiting)]).strip()
 
     def keep(self, number: int, text: str) -> None:
         """Take back a folded text from a draft."""

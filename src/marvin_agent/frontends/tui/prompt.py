@@ -108,10 +108,9 @@ class PromptEditor(TextArea):
         self.write("\n\n".join(texts))
 
     def _back(self, prompt: Prompt) -> str:
-        # Images keep the marks that their text has; the numbers are new when another prompt took them.
-        marks = " ".join(self._pastes.add_image(image) for image in prompt.images)
-        text = self._pastes.fold(prompt.text)
-        return f"{text} {marks}".strip()
+        # Images that the text names by `@` come along again when it is sent.
+        named = len(self._named_images(prompt.text))
+        return self._pastes.put_back(prompt.text, prompt.images[: len(prompt.images) - named])
 
     def clear_text(self) -> None:
         """Empty the editor and forget the draft."""
@@ -142,10 +141,13 @@ class PromptEditor(TextArea):
 
     def _with_files(self, text: str) -> tuple[str, tuple[Image, ...]]:
         """Images named as `@picture.png` go along."""
-        words = [word[1:] for word in text.split() if word.startswith("@")]
-        paths = [path for word in words if (path := dropped_image(word, self._cwd))]
+        paths = self._named_images(text)
         _, images = parts_of("", paths, self._cwd) if paths else ("", ())
         return text, images
+
+    def _named_images(self, text: str) -> list[str]:
+        words = [word[1:] for word in text.split() if word.startswith("@")]
+        return [path for word in words if (path := dropped_image(word, self._cwd))]
 
     # Keys.
 
