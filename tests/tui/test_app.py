@@ -1,5 +1,6 @@
 """The app's parts together, under Textual's Pilot."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -448,6 +449,20 @@ async def test_who_reads_further_up_is_told_that_there_is_more_below(tmp_path: P
         await one.until_shown("↓ more below · Ctrl+End goes there")
         await one.press("ctrl+end")
         await one.until(lambda: "more below" not in one.text and "line 49" in one.text)
+
+
+async def test_a_draft_that_is_back_is_told_when_a_session_is_gone_on_with(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "An answer."})
+    async with driven(marvin, "a question") as one:
+        await one.until_shown("An answer.")
+    drafts = marvin.config_dir / "drafts"
+    drafts.mkdir(exist_ok=True)
+    slug = hashlib.sha256(str(marvin.work).encode()).hexdigest()[:16]
+    (drafts / f"{slug}-4194999.json").write_text('{"text": "half a thought", "pastes": {}}')
+    async with driven(marvin, "-c") as one:
+        await one.until_shown("An answer.")
+        await one.until_shown("is back in the editor")
+        assert one.app.prompt.text == "half a thought"
 
 
 async def test_a_refused_clear_says_by_whom(tmp_path: Path) -> None:

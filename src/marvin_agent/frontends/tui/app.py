@@ -368,6 +368,7 @@ class MarvinApp(GuestApp):
         """Keep a provider's key, and begin when that was what was missing."""
         said = self.models.store_key(provider, typed)
         if self.engine is None:
+            self._said_early.clear()
             self.run_worker(self._begin(), name="engine")
         return said
 
@@ -376,7 +377,10 @@ class MarvinApp(GuestApp):
             self._driver.write(text)
 
     def _notify(self, text: str) -> None:
-        notice = out.Notice(level="warning", text=text)
+        self.say(out.Notice(level="warning", text=text))
+
+    def say(self, notice: out.Notice) -> None:
+        """Put a line into the conversation that stays there when a session from before is shown."""
         self.conversation.notice(notice)
         if self.engine is None:
             self._said_early.append(notice)

@@ -58,7 +58,7 @@ class AppStage:
         text = "\n".join(one_line(line, TOAST_WIDTH) for line in lines[:TOAST_LINES])
         if problem or len(lines) > TOAST_LINES or max(map(len, lines)) > TOAST_WIDTH:
             # A toast goes away, and holds little; what went wrong, and what is long, stays to be read.
-            self._app.conversation.notice(out.Notice(level=level, text=message, source=source))
+            self._app.say(out.Notice(level=level, text=message, source=source))
             if source == "marvin":
                 return
         now = time.monotonic()
@@ -68,7 +68,7 @@ class AppStage:
         if len(self._told) >= TOASTS:
             # There is no room for more: what is not told already goes where nothing is lost.
             if not problem:
-                self._app.conversation.notice(out.Notice(level=level, text=message, source=source))
+                self._app.say(out.Notice(level=level, text=message, source=source))
             return
         self._told[text] = now
         title = "" if source == "marvin" else one_line(source, 60)
