@@ -1,6 +1,5 @@
 """The app's parts together, under Textual's Pilot."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -193,36 +192,6 @@ async def test_a_wrong_command_is_told_and_stays_in_the_editor(tmp_path: Path) -
         assert one.app.prompt.text == "/stauts"
 
 
-async def test_what_other_agents_have_and_marvin_has_not_is_said_and_not_sent_to_the_model(tmp_path: Path) -> None:
-    async with driven(a_marvin(tmp_path, {"text": "Hi."})) as one:
-        await one.until_shown("Enter sends")
-        await one.type("/tree of mine")
-        await one.press("enter")
-        await one.until_shown("there is no /tree yet")
-        assert not one.app.state.busy
-
-
-async def test_exit_leaves_as_quit_does(tmp_path: Path) -> None:
-    async with driven(a_marvin(tmp_path, {"text": "Hi."})) as one:
-        await one.until_shown("Enter sends")
-        await one.type("/exit")
-        await one.press("enter")
-        await one.until(lambda: one.app.leaving)
-
-
-async def test_a_command_that_cannot_be_done_now_does_not_stand_in_the_way(tmp_path: Path) -> None:
-    async with driven(a_marvin(tmp_path, {"text": "Hi."})) as one:
-        await one.until_shown("Enter sends")
-        await one.type("/copy")
-        await one.press("enter")
-        await one.until_shown("there is no answer to copy yet")
-        assert one.app.prompt.text == ""
-        await one.type("/copy code 7")
-        await one.press("enter")
-        await one.until_shown("there is no code to copy")
-        assert one.app.prompt.text == "/copy code 7"
-
-
 async def test_keys_can_be_configured_and_what_is_wrong_with_them_is_told(tmp_path: Path) -> None:
     marvin = a_marvin(tmp_path, {"text": "Hi."}, models=("one", "two"))
     marvin.configure(model="demo/one,demo/two", keybindings={"cycleModel": "f5", "openTool": "f1", "nothing": "f6"})
@@ -333,136 +302,6 @@ async def test_search_shows_where_it_is(tmp_path: Path) -> None:
         await one.until_shown("1 of 2")
         await one.press("escape")
         assert one.app.focused is one.app.prompt
-
-
-async def test_an_attempt_that_failed_is_told_once(tmp_path: Path) -> None:
-    cut = {"text": "half an answer", "fault": {"kind": "cut", "afterChunks": 2}}
-    marvin = a_marvin(tmp_path, cut, {"text": "All of it."})
-    marvin.configure(retry={"baseDelayMs": 1})
-    async with driven(marvin, "go", size=(120, 24)) as one:
-        await one.until_shown("All of it.")
-        assert "what it said is void: demo: the connection broke" in one.text
-        assert "Trying again in 0.0 s.\n" in one.text
-
-
-async def test_a_compaction_shows_its_summary_once_and_what_it_cost(tmp_path: Path) -> None:
-    usage = {"input": 1000, "output": 500}
-    marvin = a_marvin(
-        tmp_path,
-        {"text": "An answer.", "usage": usage},
-        {"text": "What was said in short.", "usage": usage},
-        cost={"input": 1000, "output": 1000},
-    )
-    async with driven(marvin, "a question") as one:
-        await one.until_shown("1.5k tokens · $1.50")
-        await one.type("/compact")
-        await one.press("enter")
-        await one.until_shown("3.0k tokens · $3.00")
-        await one.until_shown("What was said in short.")
-        await one.until_shown("is compacted to a summary of 23 characters")
-        assert one.text.count("is compacted") == 1
-        await one.type("/cost")
-        await one.press("enter")
-        await one.until_shown("This session has used 3,000 tokens and cost $3.00.")
-        await one.type("/clear")
-        await one.press("enter")
-        await one.until(lambda: "tokens" not in one.text, "the footer of a new session")
-
-
-async def test_a_compaction_that_cannot_be_says_so_once(tmp_path: Path) -> None:
-    async with driven(a_marvin(tmp_path, {"text": "Hi."})) as one:
-        await one.until_shown("Enter sends")
-        await one.type("/compact")
-        await one.press("enter")
-        await one.until_shown("✗")
-        await one.until(lambda: not one.app.state.busy)
-        assert one.text.count("✗") == 1
-
-
-async def test_what_a_session_used_before_it_was_left_is_counted(tmp_path: Path) -> None:
-    usage = {"input": 1000, "output": 500}
-    marvin = a_marvin(tmp_path, *[{"text": "An answer.", "usage": usage}] * 2, cost={"input": 1000, "output": 1000})
-    async with driven(marvin, "a question") as one:
-        await one.until_shown("1.5k tokens · $1.50")
-    async with driven(marvin, "-c", "another") as one:
-        await one.until_shown("3.0k tokens · $3.00")
-
-
-async def test_sixty_columns_keep_the_model_its_thinking_and_how_to_stop(tmp_path: Path) -> None:
-    marvin = a_marvin(
-        tmp_path,
-        {"text": "Hi.", "usage": {"input": 20_000, "output": 10}},
-        {"text": "Hm.", "delayMs": 60_000},
-        models=("a-model-with-a-rather-long-name",),
-        reasoning=True,
-        contextWindow=64_000,
-    )
-    (marvin.work / ".git" / "HEAD").write_text("ref: refs/heads/feature/a-branch-with-a-long-name\n")
-    async with driven(marvin, "--thinking", "high", "hello", size=(60, 20)) as one:
-        await one.until_shown("31% of 64k")
-        assert " · high" in one.text.splitlines()[0]
-        assert "(feature" in one.text.splitlines()[0]
-        await one.type("more")
-        await one.press("enter")
-        await one.until_shown("waiting for the model")
-        await one.until_shown("Esc stops")
-        await one.press("escape")
-
-
-async def test_what_is_typed_at_once_behind_the_key_for_searching_is_searched(tmp_path: Path) -> None:
-    async with driven(a_marvin(tmp_path, {"text": "One bird."}), "how many?") as one:
-        await one.until_shown("One bird.")
-        for key, letter in (("ctrl+r", None), *((letter, letter) for letter in "bird")):
-            one.app.post_message(events.Key(key, letter))
-        await one.until_shown("1 of 1")
-
-
-async def test_escape_ends_a_command_of_the_users_own(tmp_path: Path) -> None:
-    async with driven(a_marvin(tmp_path, {"text": "Hi."})) as one:
-        await one.until_shown("Enter sends")
-        await one.type("!echo begun; sleep 60")
-        await one.press("enter")
-        await one.until_shown("   begun")
-        await one.press("escape")
-        await one.until_shown("Interrupted before it was done.")
-        assert "   begun" in one.text
-        await one.until_shown("/ commands")
-
-
-async def test_escape_ends_a_compaction(tmp_path: Path) -> None:
-    marvin = a_marvin(tmp_path, {"text": "An answer."}, {"text": "unused", "delayMs": 60_000})
-    async with driven(marvin, "a question") as one:
-        await one.until_shown("An answer.")
-        await one.type("/compact")
-        await one.press("enter")
-        await one.until_shown("compacting")
-        await one.press("escape")
-        await one.until(lambda: not one.app.state.busy, "the end of it")
-
-
-async def test_who_reads_further_up_is_told_that_there_is_more_below(tmp_path: Path) -> None:
-    marvin = a_marvin(tmp_path, {"text": "\n\n".join(f"line {number}" for number in range(50))})
-    async with driven(marvin, "go") as one:
-        await one.until_shown("line 49")
-        assert "more below" not in one.text
-        await one.press("pageup")
-        await one.until_shown("↓ more below · Ctrl+End goes there")
-        await one.press("ctrl+end")
-        await one.until(lambda: "more below" not in one.text and "line 49" in one.text)
-
-
-async def test_a_draft_that_is_back_is_told_when_a_session_is_gone_on_with(tmp_path: Path) -> None:
-    marvin = a_marvin(tmp_path, {"text": "An answer."})
-    async with driven(marvin, "a question") as one:
-        await one.until_shown("An answer.")
-    drafts = marvin.config_dir / "drafts"
-    drafts.mkdir(exist_ok=True)
-    slug = hashlib.sha256(str(marvin.work).encode()).hexdigest()[:16]
-    (drafts / f"{slug}-4194999.json").write_text('{"text": "half a thought", "pastes": {}}')
-    async with driven(marvin, "-c") as one:
-        await one.until_shown("An answer.")
-        await one.until_shown("is back in the editor")
-        assert one.app.prompt.text == "half a thought"
 
 
 async def test_a_refused_clear_says_by_whom(tmp_path: Path) -> None:
