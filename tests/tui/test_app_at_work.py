@@ -5,6 +5,7 @@ from pathlib import Path
 
 from textual import events
 
+from marvin_agent.frontends.tui.dialogs.dialog import Dialog
 from tui.pilot import a_marvin, driven
 
 
@@ -166,3 +167,32 @@ async def test_a_draft_that_is_back_is_told_when_a_session_is_gone_on_with(tmp_p
         await one.until_shown("An answer.")
         await one.until_shown("is back in the editor")
         assert one.app.prompt.text == "half a thought"
+
+
+async def test_a_new_session_says_that_the_old_one_is_kept(tmp_path: Path) -> None:
+    async with driven(a_marvin(tmp_path, {"text": "An answer."}), "a question") as one:
+        await one.until_shown("An answer.")
+        await one.type("/new")
+        await one.press("enter")
+        await one.until_shown("A new session; the old one is kept.")
+        assert "An answer." not in one.text
+
+
+async def test_sessions_take_a_line_each_however_they_began(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, *[{"text": "An answer."}] * 2)
+    for _ in range(2):
+        async with driven(marvin, "a long question " * 20) as one:
+            await one.until_shown("An answer.")
+    async with driven(marvin) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/sessions")
+        await one.press("enter")
+        await one.until_shown("Go on with which session?")
+        assert one.text.count("a long question a") == 2 and one.text.count("│") == 4
+        await one.until(lambda: isinstance(one.app.screen, Dialog) and one.app.screen.listens, "the end of the grace")
+        await one.press("escape")
+        await one.until(lambda: not one.app.screen.is_modal)
+        await one.type("/resume ")
+        await one.until_shown("a long question")
+        menu = [line for line in one.text.splitlines() if "a long question" in line]
+        assert len(menu) == 2

@@ -51,7 +51,7 @@ class Menu(Choices):
 
     DEFAULT_CSS = """
     Menu {
-        display: none; max-height: 10; padding: 0 1; background: $surface;
+        display: none; max-height: 10; padding: 0 1; background: $surface; text-wrap: nowrap; text-overflow: ellipsis;
         &.-open { display: block; }
         &:ansi { background: ansi_default; }
     }

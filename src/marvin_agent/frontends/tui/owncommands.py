@@ -26,7 +26,8 @@ from marvin_agent.text import one_line
 if TYPE_CHECKING:
     from marvin_agent.frontends.tui.app import MarvinApp
 
-WIDTH = 200
+FRAME = 10
+"""Columns of a dialog beside what can be chosen."""
 
 
 async def _help(app: "MarvinApp", _: str) -> str:
@@ -123,7 +124,7 @@ async def _sessions(app: "MarvinApp", _: str) -> str:
     found = [info for info in list_sessions(engine.setup.sessions_dir, engine.cwd) if info.id != engine.session.id]
     if not found:
         return "There is no other session here."
-    lines = [line(info, WIDTH) for info in found]
+    lines = [line(info, max(app.size.width - FRAME, 40)) for info in found]
     chosen = await app.person.ask(SelectDialog("Go on with which session?", lines))
     if chosen is not None:
         await engine.conversation.resume(found[chosen].path)

@@ -73,7 +73,11 @@ class Sender:
             case None:
                 self.submit(prompt, delivery)
             case str() if made:
-                app.conversation.notice(out.Notice(level="success", text=made))
+                notice = out.Notice(level="success", text=made)
+                if app.engine:
+                    app.engine.outlet.emit(notice)  # behind what the command did, which is told there
+                else:
+                    app.say(notice)
 
     async def _shell(self, text: str) -> Prompt | str | None:
         """Run a command of the user's own; `!!` keeps it from the model."""
