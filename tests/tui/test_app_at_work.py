@@ -196,3 +196,13 @@ async def test_sessions_take_a_line_each_however_they_began(tmp_path: Path) -> N
         await one.until_shown("a long question")
         menu = [line for line in one.text.splitlines() if "a long question" in line]
         assert len(menu) == 2
+
+
+async def test_a_conversation_that_went_on_is_exported_again(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "An answer."})
+    async with driven(marvin, "a question") as one:
+        await one.until_shown("An answer.")
+        for count in (1, 2):
+            await one.type("/export")
+            await one.press("enter")
+            await one.until(lambda count=count: len(list(marvin.work.glob("marvin-*.md"))) == count)

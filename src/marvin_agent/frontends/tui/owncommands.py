@@ -1,5 +1,6 @@
 """The commands that only the app has."""
 
+import os
 from typing import TYPE_CHECKING
 
 from marvin_agent.agent.queue import Prompt
@@ -167,13 +168,19 @@ async def _copy(app: "MarvinApp", text: str) -> str:
 async def _export(app: "MarvinApp", text: str) -> str:
     engine = app.running_engine()
     session = engine.session
-    path = expand_path(text or f"marvin-{session.id[:8]}.md", engine.cwd)
+    path = expand_path(text, engine.cwd) if text else unused(f"{engine.cwd}/marvin-{session.id[:8]}", ".md")
     page = markdown(session.name or f"Session {session.id}", session.branch())
     try:
         save(path, page)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}", hint="/export FILE names another.") from None
     return f"The conversation is in {path} now."
+
+
+def unused(beginning: str, ending: str) -> str:
+    """A path that no file has, with a number in it if need be."""
+    tails = (ending, *(f"-{number}{ending}" for number in range(2, 1000)))
+    return beginning + next((tail for tail in tails if not os.path.lexists(beginning + tail)), ending)
 
 
 async def _editor(app: "MarvinApp", _: str) -> str:
