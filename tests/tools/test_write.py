@@ -19,8 +19,7 @@ async def test_a_new_file_is_created_with_its_directories(ctx: FakeContext) -> N
     result = await ctx.call(write, path="a/b/c.txt", content="größe\n")
     assert (ctx.cwd / "a/b/c.txt").read_text() == "größe\n"
     assert text_of(result) == "Created a/b/c.txt: 8 bytes written."
-    diff = "--- a/b/c.txt\n+++ a/b/c.txt\n@@ -0,0 +1 @@\n+größe\n"
-    assert result.details == {"path": "a/b/c.txt", "bytes": 8, "created": True, "diff": diff, "firstLine": 1}
+    assert result.details == {"path": "a/b/c.txt", "bytes": 8, "created": True}
 
 
 async def test_a_new_file_has_the_mode_that_the_user_wants(ctx: FakeContext) -> None:

@@ -128,7 +128,7 @@ async def test_escape_ends_a_command_of_the_users_own(tmp_path: Path) -> None:
         await one.press("enter")
         await one.until_shown("   begun")
         await one.press("escape")
-        await one.until_shown("Interrupted before it was done.")
+        await one.until_shown("Interrupted after")
         assert "   begun" in one.text
         await one.until_shown("/ commands")
 

@@ -32,9 +32,6 @@ from marvin_agent.tools.registry import Registry
 from marvin_agent.tools.shorten import shorten
 from marvin_agent.tools.tool import FileMemory, Tool, ToolFailure, ToolInterrupted, ToolResult
 
-MOST_SHOWN = 8_000
-"""Characters of what a tool showed that are kept for when it is interrupted."""
-
 
 class Result:
     """A call on its way: what will run, then what came of it."""
@@ -54,17 +51,6 @@ class Result:
         """A closed after handler must see the whole before anybody sees a part."""
         self.told = False
         """The after hooks were asked, if not to the end."""
-        self._shown = ""
-
-    def note(self, text: str) -> None:
-        """Remember what a tool shows while it runs: it is all there is when it is interrupted."""
-        if not self.private:
-            self._shown = (self._shown + text)[-MOST_SHOWN - 1 :]
-
-    def printed(self) -> str:
-        """The end of what was shown, as a paragraph of its own."""
-        text = self._shown if len(self._shown) <= MOST_SHOWN else f"[...]{self._shown[1:]}"
-        return f"{text.rstrip()}\n\n" if text.strip() else ""
 
     def fail(self, status: ToolStatus, text: str, details: Any = None) -> None:
         self.status = status
@@ -185,7 +171,7 @@ class Invoker:
             result.fail("aborted", interrupted.message, interrupted.details)
             raise asyncio.CancelledError from interrupted  # timeouts of Python 3.11 know no other
         except asyncio.CancelledError:
-            result.fail("aborted", f"{result.printed()}Interrupted before it was done.")
+            result.fail("aborted", "Interrupted before it was done.")
             raise
         except ToolFailure as failure:
             result.fail("error", failure.message, failure.details)
@@ -307,7 +293,6 @@ class RunningTool:
         return self._result.private
 
     def update(self, text: str) -> None:
-        self._result.note(text)
         self._invoker.grew(self._result, text, self._visible)
 
 

@@ -191,7 +191,7 @@ class Progress:
 
 def subject(name: str, arguments: dict[str, object]) -> str:
     """A tool call in a line."""
-    for key in ("command", "path", "pattern"):
+    for key in ("command", "pattern", "path"):
         if value := arguments.get(key):
             return f"{one_line(name, 60)} {one_line(str(value), 100)}"
     return one_line(name, 60)

@@ -25,7 +25,7 @@ async def write(ctx: ToolContext, path: str, content: str) -> ToolResult:
         raise ToolFailure(f"{path} names a directory. Name the file in it; its directories are made with it.")
     refuse_if_changed(ctx, full, path)
     state = writable_state(full, path)
-    old = b"" if state is None else _content(full) if state.st_size <= MAX_DIFFED else None
+    old = _content(full) if state is not None and state.st_size <= MAX_DIFFED else None
     content = clean(content)
     data = content.encode()
     replace_file(full, data, path, None if state is None else signature(state))
