@@ -26,3 +26,14 @@ def test_where_a_link_leads_is_told(tmp_path: Path) -> None:
     first = shown("write", tmp_path / "work", path="docs/x", content="text").splitlines()[0]
     assert first == f"docs/x -> {(tmp_path / 'elsewhere' / 'x').resolve()}"
     assert shown("write", tmp_path / "work", path="y", content="text").splitlines()[0] == "y"
+
+
+def test_no_line_of_a_change_is_taken_for_the_head_of_a_diff(tmp_path: Path) -> None:
+    assert "+++ run_this()" in shown("write", tmp_path, path="x.js", content="let a;\n++ run_this()\n")
+    (tmp_path / "x.sql").write_text("-- only for admins\nselect 1;\n")
+    assert "--- only for admins" in shown("write", tmp_path, path="x.sql", content="select 1;\n")
+
+
+def test_a_character_that_some_take_for_a_line_end_hides_nothing(tmp_path: Path) -> None:
+    lines = shown("write", tmp_path, path="x.py", content="x = (\x0c+++ run_this())\n").splitlines()
+    assert lines[-1] == "+x = (\\u000c+++ run_this())"

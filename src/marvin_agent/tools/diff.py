@@ -26,6 +26,12 @@ def unified(old: str, new: str, path: str) -> str:
     return cut.text if cut.whole else f"{cut.text}... and {cut.total - cut.last} more lines\n"
 
 
+def body(diff: str) -> list[str]:
+    """The lines of a diff without its two heads, told by their place: a line of a text may look like one."""
+    lines = diff.removesuffix("\n").split("\n") if diff else []
+    return lines[2:] if diff.startswith("--- ") else lines
+
+
 def first_line(old: str, new: str) -> int | None:
     """The first changed line of the new text, counted from 1."""
     for _, _, start, _ in changes(split(old), split(new)):

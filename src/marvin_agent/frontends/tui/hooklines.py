@@ -14,7 +14,7 @@ from marvin_agent.hooks.registry import Handler, Hook
 from marvin_agent.hooks.system import HookSystem
 from marvin_agent.hooks.tally import Figures, Seen, Tally
 from marvin_agent.text import one_line, printable
-from marvin_agent.tools.diff import unified
+from marvin_agent.tools.diff import body, unified
 
 NARROW = 70
 WIDE = 92
@@ -146,7 +146,7 @@ def _handler_details(handler: Handler, tally: Tally) -> Content:
 
 
 def _difference(found: Changed) -> list[Content]:
-    lines = unified(f"{found.before}\n", f"{found.after}\n", "").splitlines()[2:]
+    lines = body(unified(f"{found.before}\n", f"{found.after}\n", ""))
     return [Content.styled(printable(line), DIFF_STYLES.get(line[:1], "")) for line in lines]
 
 

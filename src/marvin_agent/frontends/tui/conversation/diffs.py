@@ -7,7 +7,7 @@ from typing import NamedTuple
 from marvin_agent.frontends.tui.conversation.rows import Line, Piece, Span
 from marvin_agent.frontends.tui.conversation.sections import Flow
 from marvin_agent.text import printable
-from marvin_agent.tools.diff import unified
+from marvin_agent.tools.diff import body, unified
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _STYLES = {"+": "added", "-": "removed"}
@@ -29,8 +29,8 @@ def diff_lines(diff: str) -> list[Line]:
 
 def counts(diff: str) -> tuple[int, int]:
     """How many lines a diff adds and removes."""
-    body = _body(diff)
-    return sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body)
+    lines = body(printable(diff))
+    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 
 
 def difference(before: str, after: str) -> Flow:
@@ -40,15 +40,10 @@ def difference(before: str, after: str) -> Flow:
     return Flow(lines or [Line((Span(f"{MARGIN}(no difference in the text)", "muted"),))])
 
 
-def _body(diff: str) -> list[str]:
-    lines = printable(diff).rstrip("\n").split("\n")
-    return lines[2:] if lines[0].startswith("--- ") else lines
-
-
 def _lines(diff: str) -> Iterator[Line]:
     old = new = 0
     begun = False
-    for line in _body(diff):
+    for line in body(printable(diff)):
         if found := _HUNK.match(line):
             old, new = int(found[1]), int(found[2])
             if begun:

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from marvin_agent.files import read_regular_file
 from marvin_agent.text import revealed
-from marvin_agent.tools.diff import unified
+from marvin_agent.tools.diff import body, unified
 
 MOST = 1024 * 1024
 FAR = re.compile(r"\n(?:[ \t]*\n){3,}|[ \t]{40,}")
@@ -82,8 +82,7 @@ def _text_at(path: str, cwd: str) -> str:
 
 def _diff(path: str, diff: str) -> Content:
     lines = [Content.styled(revealed(path).replace("\n", " "), "bold")]
-    shown = (line for line in diff.splitlines() if not line.startswith(("--- ", "+++ ")))
-    lines += [Content.styled(revealed(line), COLOURS.get(line[:1], "")) for line in shown]
+    lines += [Content.styled(revealed(line), COLOURS.get(line[:1], "")) for line in body(diff)]
     if len(lines) == 1:
         lines.append(Content.styled("(nothing changes)", "$text-muted"))
     return Content("\n").join(lines)
