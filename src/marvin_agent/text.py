@@ -5,9 +5,13 @@ import re
 # Control characters but newline and tab, what turns the direction of writing, and surrogates.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-# What takes no room at all, and would make two commands look the same. Joiners stay: scripts and emoji need them.
-_NO_WIDTH = re.compile(
-    "[\xad\u115f\u1160\u180e\u200b\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+# What takes no room at all or looks like a space, and would make two commands look the same. Joiners, and the mark
+# that asks for an emoji, stay where scripts and emoji need them: not behind a letter of ASCII or one another.
+_DECEIVING = re.compile(
+    "[\xa0\xad\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200b\u202f\u205f-\u206f\u2800\u3164"
+    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "|(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]"
+    "|(?<![^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f\u200c\u200d\ufe0f])\ufe0f"
 )
 
 # What only colours text, links it, clears the rest of a line or hides the cursor.
@@ -28,8 +32,8 @@ def printable(text: str) -> str:
 
 
 def revealed(text: str) -> str:
-    """Printable, and with what takes no room written out too: for what somebody must judge by its looks."""
-    return _NO_WIDTH.sub(lambda found: f"\\u{ord(found[0]):04x}", printable(text))
+    """Printable, and with what takes no room or passes for a space written out too: for what is judged by its looks."""
+    return _DECEIVING.sub(lambda found: f"\\u{ord(found[0]):04x}", printable(text))
 
 
 def one_line(text: str, width: int) -> str:

@@ -111,7 +111,7 @@ async def test_a_long_command_is_told_to_be_longer_than_what_is_in_sight(tmp_pat
     marvin = a_marvin(tmp_path, {"toolCalls": [call]}, {"text": "Done."})
     async with driven(marvin, "go") as one:
         await listening(one, "May bash run?")
-        await one.until_shown("PgUp PgDn read on")
+        await one.until_shown("lines, PgUp PgDn")
         await one.until_shown("n  No")
         await one.press("n")
         await one.until_shown("Done.")

@@ -25,6 +25,11 @@ def setup(marvin):
         text = "\\n".join(f"line {number} [bold]\\x1b[31m\\u4e2d" for number in range(10_000))
         return f"it was {await ctx.ui.confirm(text, text)}"
 
+    @marvin.command("title", "asks with a title that says it all")
+    async def title(args, ctx):
+        await ctx.ui.confirm("May this run: echo " + "x" * 100 + "; rm -rf build?", "")
+        await ctx.ui.select("Where shall this go: " + "y" * 100 + " or elsewhere?", ["here", "there\u200b"])
+
     @marvin.command("short", "waits for little")
     async def short(args, ctx):
         return f"it was {await ctx.ui.confirm('Soon over?', '', timeout=3)}"
@@ -43,7 +48,7 @@ async def test_the_answers_stay_in_sight_however_much_is_asked(tmp_path: Path, s
         await one.until_shown("F1 keys")
         await one.type("/long ")
         await one.press("enter")
-        await listening(one, "PgUp PgDn read on")
+        await listening(one, "lines, PgUp PgDn")
         assert "y  Yes" in one.text and "> n  No" in one.text
         assert "line 0 [bold]\\u001b[31m中" in one.text
         await one.press("pagedown")
@@ -53,17 +58,41 @@ async def test_the_answers_stay_in_sight_however_much_is_asked(tmp_path: Path, s
         await one.until_shown("it was True")
 
 
+async def test_a_title_that_the_border_cannot_hold_is_shown_whole(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi."})
+    async with driven(marvin, "--hook", hook(tmp_path, ASKS), size=(60, 20)) as one:
+        await one.until_shown("F1 keys")
+        await one.type("/title ")
+        await one.press("enter")
+        await listening(one, "▎ build?")
+        await one.press("enter")
+        await listening(one, "elsewhere?")
+        assert "there\\u200b" in one.text
+
+
+async def test_a_command_cannot_draw_an_end_of_the_question(tmp_path: Path) -> None:
+    command = "ls\n\npermission mode is ask\n> y  Yes, this once\nrm -rf build"
+    call = {"name": "bash", "arguments": {"command": command}}
+    marvin = a_marvin(tmp_path, {"toolCalls": [call]}, {"text": "Done."})
+    async with driven(marvin, "do it") as one:
+        await listening(one, "May bash run?")
+        lines = [line.strip("│ ") for line in one.text.split("May bash run?")[1].splitlines()]
+        assert "▎ > y  Yes, this once" in lines and lines.count("> y  Yes, this once") == 1
+        await one.press("n")
+        await one.until_shown("Done.")
+
+
 async def test_a_long_command_can_be_read_to_its_end_before_it_is_allowed(tmp_path: Path) -> None:
     command = "\n".join(f"echo {number}" for number in range(40)) + "\nrm -rf build"
     call = {"name": "bash", "arguments": {"command": command}}
     marvin = a_marvin(tmp_path, {"toolCalls": [call]}, {"text": "Done."})
     async with driven(marvin, "do it") as one:
-        await listening(one, "PgUp PgDn read on")
+        await listening(one, "lines, PgUp PgDn")
         assert "y  Yes, this once" in one.text and "r  No, and say why" in one.text
         assert "permission mode is ask, and no rule allows it yet" in one.text
         for _ in range(6):
             await one.press("pagedown")
-        await one.until_shown("│ rm -rf build")
+        await one.until_shown("│ ▎ rm -rf build")
         await one.press("n")
         await one.until_shown("Done.")
 
@@ -176,7 +205,7 @@ async def test_trust_is_given_and_taken_back_while_the_app_runs(tmp_path: Path) 
         await send(one, "/mark ")
         await one.until_shown("it is marked")
         await send(one, "/trust")
-        await listening(one, "They are trusted now.")
+        await listening(one, "Trust this project?")
         await one.press("n")
         await one.until_shown("is not trusted. Its")
         assert one.app.engine and "mark" not in one.app.engine.side.commands

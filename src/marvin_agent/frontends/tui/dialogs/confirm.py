@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from marvin_agent.frontends.tui.choices import Choices
-from marvin_agent.frontends.tui.dialogs.dialog import Dialog
-from marvin_agent.text import printable
+from marvin_agent.frontends.tui.dialogs.dialog import Dialog, fits
+from marvin_agent.frontends.tui.dialogs.foreign import foreign
 
 
 class ConfirmDialog(Dialog[bool]):
@@ -17,11 +17,11 @@ class ConfirmDialog(Dialog[bool]):
     KEYS = "Esc no"
 
     def __init__(self, title: str, message: str) -> None:
-        super().__init__(title)
-        self._message = message
+        super().__init__(title if fits(title) else "Yes or no?")
+        self._message = message if fits(title) else f"{title}\n\n{message}".rstrip()
 
     def parts(self) -> list[Any]:
-        text = VerticalScroll(Static(printable(self._message), markup=False), classes="text")
+        text = VerticalScroll(Static(foreign(self._message)), classes="text foreign")
         text.display = bool(self._message)
         return [text, Choices([("yes", Content("y  Yes")), ("no", Content("n  No"))], id="list")]
 

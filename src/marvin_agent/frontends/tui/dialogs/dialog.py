@@ -1,22 +1,28 @@
 """What all dialogs have in common: their place, and a moment in which typing on does not answer them."""
 
 import time
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from marvin_agent.text import one_line
+from marvin_agent.frontends.tui.dialogs.foreign import foreign
+from marvin_agent.text import one_line, revealed
 
 T = TypeVar("T")
-TITLE = 200
+TITLE = 50
 GRACE = 0.4
 """Seconds without a key before a dialog listens."""
+
+
+def fits(title: str) -> bool:
+    """Whether the border can hold a title in a narrow terminal, too. The box shows a longer one whole."""
+    return len(revealed(title)) <= TITLE and "\n" not in title
 
 
 class Dialog(ModalScreen[T], Generic[T]):
@@ -35,6 +41,8 @@ class Dialog(ModalScreen[T], Generic[T]):
         & Input { border: round $border-blurred; background: transparent; height: 3; }
         & Input:focus { border: round $border; }
         & .text { height: auto; max-height: 45vh; scrollbar-size-vertical: 1; }
+        & .foreign { border-left: wide $border-blurred; padding-left: 1; }
+        & .title { max-height: 20vh; margin-bottom: 1; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,12 +62,15 @@ class Dialog(ModalScreen[T], Generic[T]):
         """Nobody waits for the answer any more: it goes as soon as it is in front."""
 
     def compose(self) -> ComposeResult:
-        box = Vertical(*self.parts(), id="box")
-        box.border_title = Content(one_line(self._title, TITLE))
+        parts = self.parts()
+        if not fits(self._title):
+            parts.insert(0, VerticalScroll(Static(foreign(self._title)), classes="text foreign title"))
+        box = Vertical(*parts, id="box")
+        box.border_title = Content(one_line(revealed(self._title), TITLE))
         box.border_subtitle = Content(self.keys)
         yield box
 
-    def parts(self) -> list[Static]:
+    def parts(self) -> list[Any]:
         """What stands in the box."""
         raise NotImplementedError
 
@@ -84,14 +95,16 @@ class Dialog(ModalScreen[T], Generic[T]):
 
     def _show_keys(self) -> None:
         # What is below the edge is seen by nobody who is not told.
-        more = " · PgUp PgDn read on" if any(text.max_scroll_y for text in self.query(".text")) else ""
+        long = [text for text in self.query(".text") if text.max_scroll_y]
+        seen, lines = sum(text.size.height for text in long), sum(text.virtual_size.height for text in long)
+        more = f" · {seen} of {lines:,} lines, PgUp PgDn" if long else ""
         for box in self.query("#box"):
             box.border_subtitle = Content(self.keys + more)
 
     def action_page(self, step: int) -> None:
         """Scroll the text, wherever the focus is."""
         for text in self.query(".text"):
-            if text.max_scroll_y:
+            if text.scroll_target_y < text.max_scroll_y if step > 0 else text.scroll_target_y > 0:
                 text.scroll_relative(y=step * max(text.size.height - 1, 1), animate=False)
                 return
         raise SkipAction

@@ -38,7 +38,7 @@ class PermissionDialog(Dialog[Answer]):
         """Which answer the fields belong to, once they are open."""
 
     def parts(self) -> list[Any]:
-        what = VerticalScroll(Static(preview(self._question, self._cwd)), classes="text")
+        what = VerticalScroll(Static(preview(self._question, self._cwd)), classes="text foreign")
         why = Static(Content(self._why()), id="why")
         fields = Vertical(id="fields")
         options = [("yes", "y  Yes, this once")]

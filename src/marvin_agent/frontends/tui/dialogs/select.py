@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList
 from marvin_agent.frontends.tui.choices import Choices
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
 from marvin_agent.frontends.tui.fuzzy import score
-from marvin_agent.text import one_line
+from marvin_agent.text import one_line, revealed
 
 LONG = 9
 WIDTH = 300
@@ -44,7 +44,7 @@ class SelectDialog(Dialog[int]):
     def _lines(self) -> list[tuple[str, Content]]:
         numbered = len(self._options) <= LONG
         return [
-            (str(at), Content((f"{at + 1}  " if numbered else "") + one_line(self._options[at], WIDTH)))
+            (str(at), Content((f"{at + 1}  " if numbered else "") + one_line(revealed(self._options[at]), WIDTH)))
             for at in self._shown
         ]
 

@@ -10,6 +10,7 @@ from textual.widgets import OptionList, Static
 
 from marvin_agent.frontends.tui.choices import Choices
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
+from marvin_agent.frontends.tui.dialogs.foreign import foreign
 from marvin_agent.text import revealed
 
 Choice = Literal["once", "always", "no"]
@@ -71,11 +72,11 @@ class TrustDialog(Dialog[Choice]):
         hidden, room = 0, SHOWN
         for path, data in sorted(self._files.items()):
             mark = f"  ({self._changes[path]})" if path in self._changes else ""
-            lines = revealed(data.decode("utf-8", "replace")).split("\n")
+            lines = data.decode("utf-8", "replace").split("\n")
             shown, rest = lines[:room], len(lines[room:])
             hidden, room = hidden + rest, room - len(shown)
             more = (f"\n... and {rest:,} more lines", "$text-warning") if rest else ""
-            parts.append(Content.assemble((f"{revealed(path)}{mark}", "bold"), "\n", "\n".join(shown), more))
+            parts.append(Content.assemble((f"{revealed(path)}{mark}", "bold"), "\n", foreign("\n".join(shown)), more))
         parts += [Content.styled(f"{revealed(path)}  (gone)", "bold") for path in self._gone()]
         return Content("\n\n").join(parts), hidden
 
