@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 
 from marvin_agent.frontends.cli import parse
 from marvin_agent.frontends.stdin import Asked
@@ -25,6 +26,12 @@ class Driven:
 
     async def press(self, *keys: str) -> None:
         await self._pilot.press(*keys)
+
+    async def click(self, column: int, row: int) -> None:
+        """Press and release the mouse, as the terminal says it."""
+        for kind in (events.MouseDown, events.MouseUp):
+            self.app.post_message(kind(None, column, row, 0, 0, 1, False, False, False, column, row))
+            await self._pilot.pause()
 
     async def type(self, text: str) -> None:
         """Put a text where the keys go, as if it were typed."""

@@ -7,6 +7,7 @@ import pytest
 from textual import events
 
 from marvin_agent.frontends.tui.dialogs.confirm import ConfirmDialog
+from marvin_agent.frontends.tui.dialogs.dialog import Dialog
 from marvin_agent.frontends.tui.dialogs.preview import preview
 from marvin_agent.frontends.tui.dialogs.text import ShowDialog
 from marvin_agent.permission_rules import parse_rule
@@ -232,3 +233,44 @@ async def test_rules_are_shown_and_what_is_remembered_can_be_forgotten(tmp_path:
 async def send(one: Driven, text: str) -> None:
     await one.type(text)
     await one.press("enter")
+
+
+async def test_a_click_that_was_meant_for_the_editor_answers_nothing(tmp_path: Path) -> None:
+    marvin = a_marvin(
+        tmp_path, {"toolCalls": [{"name": "bash", "arguments": {"command": "touch made"}}]}, {"text": "Done."}
+    )
+    async with driven(marvin, "do it") as one:
+        await one.until_shown("y  Yes, this once")
+        dialog = one.app.screen
+        row = next(at for at, line in enumerate(one.text.splitlines()) if "y  Yes" in line)
+        assert isinstance(dialog, Dialog)
+        dialog.too_early()  # as if a key had come just now
+        await one.click(10, row)
+        assert one.app.screen is dialog
+        await one.until(lambda: dialog.listens, "the end of the grace")
+        await one.click(10, row)
+        await one.until_shown("Done.")
+    assert (marvin.work / "made").exists()
+
+
+async def test_no_toast_lies_over_a_question_and_none_is_lost(tmp_path: Path) -> None:
+    source = """
+def setup(marvin):
+    @marvin.command("ask", "asks")
+    async def ask(args, ctx):
+        ctx.ui.notify("said before")
+        return f"it was {await ctx.ui.confirm('Sure?', 'what is asked' * 200)}"
+"""
+    marvin = a_marvin(tmp_path, {"text": "Hi."})
+    async with driven(marvin, "--hook", hook(tmp_path, source)) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/ask ")
+        await one.press("enter")
+        await listening(one, "Sure?")
+        assert "▌ said before" not in one.text
+        one.app.stage.tell("said meanwhile", "info", "flag:asking")
+        await one.press("n")
+        await one.until_shown("it was False")
+        await one.until(lambda: not one.app.screen.is_modal, "the end of the question")
+        notices = [line.strip() for line in one.text.splitlines()]
+        assert "i flag:asking: said before" in notices and "i flag:asking: said meanwhile" in notices

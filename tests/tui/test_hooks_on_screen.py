@@ -102,6 +102,36 @@ async def test_a_dialog_of_a_hook_that_fails_closes_and_the_hook_is_told(tmp_pat
         await one.until(lambda: not one.app.screen.is_modal, "the end of the dialog")
 
 
+async def test_the_first_field_of_a_hooks_dialog_has_the_keys(tmp_path: Path) -> None:
+    source = """
+from textual.containers import Vertical
+from textual.widgets import Input
+
+class Form(Vertical):
+    def __init__(self, done):
+        super().__init__()
+        self.done = done
+    def compose(self):
+        yield Input(id="name")
+        yield Input(id="place")
+    def on_input_submitted(self):
+        self.done(", ".join(field.value for field in self.query(Input)))
+
+def setup(marvin):
+    @marvin.command("form", "asks")
+    async def form(args, ctx):
+        return f"it was {await ctx.ui.custom(Form)}"
+"""
+    marvin = a_marvin(tmp_path, {"text": "Hi there."})
+    async with driven(marvin, "--hook", hook(tmp_path, source)) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/form ")
+        await one.press("enter")
+        await listening(one, "Esc closes")
+        await one.press("a", "tab", "b", "enter")
+        await one.until_shown("it was a, b")
+
+
 @pytest.mark.parametrize("key", ["x", "z"])
 async def test_a_key_that_a_hooks_dialog_fails_at_closes_it(tmp_path: Path, key: str) -> None:
     marvin = a_marvin(tmp_path, {"text": "Hi there."})

@@ -267,6 +267,8 @@ class MarvinApp(GuestApp):
         match event:
             case events.Key() | events.Paste() if not event.is_forwarded and not self._keyboard.lets_through(event):
                 return
+            case events.MouseDown() if not self._keyboard.lets_click():
+                return
         await super().on_event(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

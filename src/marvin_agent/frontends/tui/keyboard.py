@@ -1,4 +1,4 @@
-"""Who gets a key first: nobody while the app is not there yet, a dialog once it is seen, a hook's shortcut."""
+"""Who gets a key or a click first: nobody while the app is not there yet, a dialog once it is seen, a shortcut."""
 
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,7 +17,7 @@ ALWAYS = frozenset(["ctrl+c"])
 
 
 class Keyboard:
-    """Looks at every key before Textual does."""
+    """Looks at every key and every click before Textual does."""
 
     def __init__(self, app: "MarvinApp") -> None:
         self._app = app
@@ -28,6 +28,11 @@ class Keyboard:
         early, self._early = self._early or [], None
         for event in early:
             self._app.post_message(event)
+
+    def lets_click(self) -> bool:
+        """Whether a click is meant for what is in front, and not for what was there a moment before."""
+        screen = self._app.screen
+        return not isinstance(screen, Dialog) or not screen.too_early()
 
     def lets_through(self, event: Typed) -> bool:
         """Whether the key goes its usual way. If not, it was kept, used or given to the editor."""

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.content import Content
 from textual.widget import Widget
@@ -33,17 +33,25 @@ WIDGET_LINES = 10
 """Lines of a hook's widget that are shown."""
 
 
+class Toast(NamedTuple):
+    """What a toast says, for the conversation; None when it stands there already."""
+
+    since: float
+    notice: out.Notice | None
+
+
 class AppStage:
     """Lives on the app's loop; whoever calls from elsewhere goes through `Person`."""
 
     def __init__(self, app: "MarvinApp") -> None:
         self._app = app
         self._widgets: dict[str, Widget] = {}
-        self._told: dict[str, float] = {}
-        """The toasts that are seen, with when they came."""
+        self._told: dict[str, Toast] = {}
+        """The toasts that are seen."""
 
     def show_dialog(self, dialog: Dialog[Any], done: Callable[[Any], None]) -> None:
         self._app.notifier.waiting("marvin asks something")
+        self._clear_toasts()
         self._app.push_screen(dialog, done)
 
     def drop_dialog(self, dialog: Dialog[Any]) -> None:
@@ -62,18 +70,27 @@ class AppStage:
             if source == "marvin":
                 return
         now = time.monotonic()
-        self._told = {text: since for text, since in self._told.items() if since > now - TOAST_SECONDS}
+        self._told = {text: toast for text, toast in self._told.items() if toast.since > now - TOAST_SECONDS}
         if text in self._told:
             return  # it still stands there
-        if len(self._told) >= TOASTS:
-            # There is no room for more: what is not told already goes where nothing is lost.
-            if not problem:
-                self._app.say(out.Notice(level=level, text=message, source=source))
+        notice = None if problem else out.Notice(level=level, text=message, source=source)
+        if len(self._told) >= TOASTS or (isinstance(self._app.screen, Dialog) and source != "marvin"):
+            # There is no room for more, or it would lie over what is asked: it goes where nothing is lost.
+            if notice:
+                self._app.say(notice)
             return
-        self._told[text] = now
+        self._told[text] = Toast(now, notice)
         title = "" if source == "marvin" else one_line(source, 60)
         severity: Any = SEVERITY.get(level, "information")
         self._app.notify(text, title=title, severity=severity, timeout=TOAST_SECONDS, markup=False)
+
+    def _clear_toasts(self) -> None:
+        """Take away what would lie over a question; what is told nowhere else goes to the conversation."""
+        for toast in self._told.values():
+            if toast.notice and toast.notice.source != "marvin" and toast.since > time.monotonic() - TOAST_SECONDS:
+                self._app.conversation.notice(toast.notice)
+        self._told.clear()
+        self._app.clear_notifications()
 
     def set_hook_status(self, key: str, text: str | None) -> None:
         statuses = self._app.state.statuses

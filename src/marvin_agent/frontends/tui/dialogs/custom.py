@@ -45,9 +45,6 @@ class CustomDialog(Dialog[Any]):
         # Not now: it may be about to be painted.
         self.app.call_later(self._done, None)
 
-    def on_mount(self) -> None:
-        self.focus_next()
-
     def _done(self, value: Any) -> None:
         if self.app.screen is self:
             self.dismiss(value)
