@@ -221,6 +221,8 @@ async def test_a_shortcut_of_a_hook_runs_and_a_taken_key_is_reported(tmp_path: P
 def setup(marvin):
     marvin.register_shortcut("ctrl+b", lambda ctx: ctx.ui.notify("[b]pressed[/b]"))
     marvin.register_shortcut("ctrl+p", lambda ctx: None)
+    for key in ("x", "space", "shift+up", "ctrl+k"):
+        marvin.register_shortcut(key, lambda ctx: ctx.ui.notify("taken away"))
 
     async def ask(ctx):
         ctx.ui.notify(str(await ctx.ui.confirm("Sure?")))
@@ -230,6 +232,10 @@ def setup(marvin):
     marvin = a_marvin(tmp_path, {"text": "Hi."})
     async with driven(marvin, "--hook", hook(tmp_path, source)) as one:
         await one.until_shown("the key Ctrl+P is taken by cycleModel")
+        for key in ("X", "Space", "Shift+Up", "Ctrl+K"):
+            assert f"the key {key} is taken by the editor" in one.text
+        await one.type("x y")
+        assert one.app.prompt.text == "x y"
         await one.press("ctrl+b")
         await one.until_shown("[b]pressed[/b]")
         await one.press("ctrl+l")

@@ -203,6 +203,23 @@ def test_keybindings_are_checked() -> None:
     ]
 
 
+def test_keys_are_understood_as_people_write_them() -> None:
+    assert configured({"help": "Ctrl-N, F3", "search": [], "editor": ""}) == (
+        {"help": "ctrl+n,f3", "search": "", "editor": ""},
+        [],
+    )
+
+
+def test_no_configuration_takes_a_letter_away_and_what_the_editor_loses_is_told() -> None:
+    keymap, problems = configured({"help": ["h", "f2"], "search": "ctrl+k", "top": "space"})
+    assert keymap == {"help": "f2", "search": "ctrl+k", "top": ""}
+    assert problems == [
+        "keybindings: h is for writing, and cannot be the key of help",
+        "keybindings: space is for writing, and cannot be the key of top",
+        "keybindings: ctrl+k is the key of the editor and of search",
+    ]
+
+
 def test_numbers_and_paths_fit_into_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     assert [short(n) for n in (999, 1_234, 56_789, 1_200_000)] == ["999", "1.2k", "56k", "1.2M"]

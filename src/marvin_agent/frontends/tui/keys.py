@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from textual.binding import Binding
+from textual.keys import Keys
+from textual.widgets import TextArea
 
 
 class Key(NamedTuple):
@@ -48,6 +50,29 @@ EDITING = (
 _NAMES = {"pageup": "Page Up", "pagedown": "Page Down", "escape": "Esc"}
 
 
+_NAMED = {key.value for key in Keys} - {Keys.Space.value}
+"""Keys that type nothing."""
+_EDITOR = {"enter", "shift+enter", "alt+enter", "ctrl+j", "tab", "alt+up", "ctrl+q"}
+"""What the editor knows beside the keys of Textual's."""
+
+
+def normal(key: str) -> str:
+    """A key as Textual calls it: `Ctrl-K` is `ctrl+k`."""
+    return key.strip().lower().replace("-", "+").replace("control+", "ctrl+").replace("meta+", "alt+")
+
+
+def types(key: str) -> bool:
+    """Whether a key is one that people write with."""
+    *held, name = key.split("+")
+    return set(held) <= {"shift"} and name not in _NAMED
+
+
+def needed_by_editor(key: str) -> bool:
+    """Whether the editor does something at a key."""
+    known = (binding if isinstance(binding, Binding) else Binding(*binding) for binding in TextArea.BINDINGS)
+    return types(key) or key in _EDITOR or any(key in binding.key.split(",") for binding in known)
+
+
 def bindings() -> list[Binding]:
     """The keys as they are when nobody configured them."""
     return [Binding(k.keys, f"key('{k.name}')", k.about, show=False, priority=k.priority, id=k.name) for k in KEYS]
@@ -57,24 +82,29 @@ def configured(wanted: Mapping[str, str | Sequence[str]]) -> tuple[dict[str, str
     """The keymap that the configuration asks for, and what is wrong with it."""
     keymap: dict[str, str] = {}
     problems = []
-    names = {key.name: key.keys for key in KEYS}
+    defaults = {key.name: key.keys for key in KEYS}
     for name, given in wanted.items():
-        if name not in names:
-            problems.append(f"keybindings: there is no action {name!r}; there are {', '.join(names)}")
+        if name not in defaults:
+            problems.append(f"keybindings: there is no action {name!r}; there are {', '.join(defaults)}")
             continue
-        keymap[name] = given if isinstance(given, str) else ",".join(given)
+        keys = [normal(key) for key in (given.split(",") if isinstance(given, str) else given) if key.strip()]
+        problems += [
+            f"keybindings: {key} is for writing, and cannot be the key of {name}" for key in keys if types(key)
+        ]
+        keymap[name] = ",".join(key for key in keys if not types(key))
     owner: dict[str, str] = {}
-    for name, keys in {**names, **keymap}.items():
-        for key in keys.split(","):
-            if other := owner.get(key.strip()):
-                problems.append(f"keybindings: {key.strip()} is the key of {other} and of {name}")
-            owner[key.strip()] = name
+    for name, keys_of in {**defaults, **keymap}.items():
+        for key in filter(None, keys_of.split(",")):
+            of_editor = key not in defaults.values() and needed_by_editor(key)
+            if other := owner.get(key) or ("the editor" if of_editor else ""):
+                problems.append(f"keybindings: {key} is the key of {other} and of {name}")
+            owner[key] = name
     return keymap, problems
 
 
 def taken(keymap: Mapping[str, str]) -> dict[str, str]:
     """The keys that are in use, and for what."""
-    return {key.strip(): k.name for k in KEYS for key in keymap.get(k.name, k.keys).split(",")}
+    return {key: k.name for k in KEYS for key in keymap.get(k.name, k.keys).split(",")}
 
 
 def help_lines(keymap: Mapping[str, str], shortcuts: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from marvin_agent.errors import MarvinError
-from marvin_agent.frontends.tui.keys import shown, taken
+from marvin_agent.frontends.tui.keys import needed_by_editor, normal, shown, taken
 from marvin_agent.later import Later
 
 if TYPE_CHECKING:
@@ -12,37 +12,6 @@ if TYPE_CHECKING:
     from marvin_agent.hooks import command
 else:
     command = Later("marvin_agent.hooks.command")
-
-EDITOR_KEYS = frozenset(
-    [
-        "up",
-        "down",
-        "left",
-        "right",
-        "enter",
-        "tab",
-        "backspace",
-        "delete",
-        "home",
-        "end",
-        "ctrl+j",
-        "ctrl+a",
-        "ctrl+e",
-        "ctrl+k",
-        "ctrl+u",
-        "ctrl+w",
-        "ctrl+d",
-        "ctrl+f",
-        "ctrl+x",
-        "ctrl+v",
-        "ctrl+z",
-        "ctrl+y",
-        "ctrl+q",
-        "shift+enter",
-        "alt+enter",
-        "alt+up",
-    ]
-)
 
 
 class Shortcuts:
@@ -68,7 +37,7 @@ class Shortcuts:
         return {normal(key): pair for key, pair in engine.side.shortcuts.items()} if engine else {}
 
     def _owner(self, key: str) -> str:
-        return taken(self._app.keymap).get(key, "") or ("the editor" if key in EDITOR_KEYS else "")
+        return taken(self._app.keymap).get(key, "") or ("the editor" if needed_by_editor(key) else "")
 
     def press(self, key: str) -> bool:
         """Run the shortcut of a key, if it has one."""
@@ -96,8 +65,3 @@ class Shortcuts:
             await command.run_command(engine.hooks.dispatcher, engine.side, hook, shown(key), function, "")
         except MarvinError as error:
             self._app.tell(error.show(), "error", hook_id)
-
-
-def normal(key: str) -> str:
-    """A key as Textual calls it: `Ctrl-K` is `ctrl+k`."""
-    return key.strip().lower().replace("-", "+").replace("control+", "ctrl+").replace("meta+", "alt+")
