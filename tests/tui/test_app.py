@@ -244,6 +244,27 @@ def setup(marvin):
         await one.until_shown("True")
 
 
+async def test_a_hook_whose_key_or_renderer_comes_second_does_the_rest_of_its_work(tmp_path: Path) -> None:
+    source = """
+def setup(marvin):
+    marvin.register_shortcut("ctrl+b", lambda ctx: ctx.ui.notify("pressed"))
+    marvin.register_message_renderer("card", lambda message, expanded, theme: "drawn")
+    marvin.command(marvin.id.partition(":")[2], "is there")(lambda args, ctx: "it works")
+"""
+    paths = [tmp_path / f"{name}.py" for name in ("first", "second")]
+    for path in paths:
+        path.write_text(source)
+    marvin = a_marvin(tmp_path, {"text": "Hi."})
+    async with driven(marvin, "--hook", str(paths[0]), "--hook", str(paths[1])) as one:
+        await one.until_shown("flag:second: the key 'ctrl+b' is taken by flag:first")
+        assert "messages of type 'card' are rendered by flag:first already" in " ".join(one.text.split())
+        await one.type("/second ")
+        await one.press("enter")
+        await one.until_shown("it works")
+        await one.press("ctrl+b")
+        await one.until_shown("pressed")
+
+
 async def test_statuses_and_widgets_of_hooks_are_shown_without_being_obeyed(tmp_path: Path) -> None:
     source = """
 def setup(marvin):

@@ -233,7 +233,8 @@ class HookSide:
         if not callable(renderer):
             raise HookError(f"the renderer of {custom_type!r} is not a function")
         if other := self.renderers.get(custom_type):
-            raise HookError(f"messages of type {custom_type!r} are rendered by {other[1]} already")
+            self._lost(hook, f"messages of type {custom_type!r} are rendered by {other[1]} already")
+            return
         self.renderers[custom_type] = (renderer, hook)
 
     def register_shortcut(self, key: str, handler: Any, hook: str) -> None:
@@ -242,8 +243,13 @@ class HookSide:
         if not callable(handler):
             raise HookError(f"the handler of {key!r} is not a function")
         if other := self.shortcuts.get(key):
-            raise HookError(f"the key {key!r} is taken by {other[1]}")
+            self._lost(hook, f"the key {key!r} is taken by {other[1]}; its shortcut does not work")
+            return
         self.shortcuts[key] = (handler, hook)
+
+    def _lost(self, hook: str, what: str) -> None:
+        # The first one has it. What else the hook does, a gate perhaps, must not be lost with it.
+        self.post(self._engine.outlet.emit, out.Notice(level="warning", text=what, source=hook))
 
     def set_flags(self, given: Mapping[str, str | bool]) -> list[str]:
         """Take the values of hooks' flags from the command line; gives back those that no hook can take."""
