@@ -7,6 +7,7 @@ from typing import Any
 from textual import events
 
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
+from marvin_agent.frontends.tui.themes import COLOURS
 from tui import screen
 from tui.pilot import Driven, a_marvin, driven
 
@@ -373,6 +374,24 @@ async def test_a_theme_of_the_user_and_the_terminals_own_colours(tmp_path: Path)
         await one.press("enter")
         await one.until_shown("Did you mean nord?")
         assert one.app.theme == "ansi-dark"
+
+
+async def test_no_theme_of_the_user_ends_the_app(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi."})
+    themes = marvin.config_dir / "themes"
+    themes.mkdir()
+    for name in sorted(COLOURS):
+        (themes / f"{name}-clear.json").write_text(json.dumps({"primary": "red", name: "#00ff0000"}))
+        (themes / f"{name}-ansi.json").write_text(json.dumps({"primary": "red", name: "ansi_default"}))
+    (themes / "styles.json").write_text('{"primary": "red", "variables": {"block-cursor-text-style": "wobbly"}}')
+    async with driven(marvin, size=(100, 60)) as one:
+        await one.until_shown("Enter sends")
+        assert " ".join(one.text.split()).count("there is nothing behind it") == len(COLOURS)
+        assert "unknown field `variables`" in one.text
+        for name in sorted(COLOURS):
+            one.app.take_theme(f"{name}-ansi")
+            await one.until(lambda name=name: one.app.theme == f"{name}-ansi", name)  # type: ignore[misc]
+        assert one.app.crash is None
 
 
 async def test_the_conversation_is_exported_and_never_over_a_file(tmp_path: Path) -> None:

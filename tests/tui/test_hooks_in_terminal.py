@@ -83,3 +83,28 @@ def setup(marvin):
     assert (tmp_path / "why").read_text() == "quit"
     with marvin.terminal() as terminal:
         terminal.wait_for("│ half a thought")
+
+
+def test_a_crash_is_told_without_the_values_of_variables_and_so_is_the_way_back(tmp_path: Path) -> None:
+    source = """
+from textual.widgets import Static
+
+class Bad(Static):
+    def on_mount(self):
+        self.app.call_later(int, "no number")
+
+def setup(marvin):
+    @marvin.command("bad", "ends the app")
+    async def bad(args, ctx):
+        await ctx.ui.custom(lambda done: Bad())
+"""
+    marvin = Marvin(tmp_path)
+    marvin.script({"text": "The answer."})
+    path = tmp_path / "bad.py"
+    path.write_text(source)
+    with marvin.terminal("--hook", str(path), "a question", columns=140, rows=60) as terminal:
+        terminal.wait_for("The answer")
+        terminal.send("/bad\r")
+        assert terminal.end() == 1
+        assert "ValueError: no signature found for builtin type <class 'int'>" in terminal.text
+        assert "marvin --session" in terminal.text and "locals" not in terminal.text

@@ -96,6 +96,8 @@ class GuestApp(App[int]):
     def __init__(self) -> None:
         super().__init__()
         self.guests = Guests()
+        self.crash: Exception | None = None
+        """What ended the app, when nothing contained it."""
 
     def is_of_hook(self, error: Exception) -> bool:
         """Whether an error that is of no guest came from a hook's file all the same; it is reported then."""
@@ -107,7 +109,12 @@ class GuestApp(App[int]):
 
     def _handle_exception(self, error: Exception) -> None:
         if not self._is_contained(error):
+            self.crash = self.crash or error
             super()._handle_exception(error)
+
+    def _print_error_renderables(self) -> None:
+        # Textual's report has the values of all variables, keys among them. Whoever runs the app tells `crash`.
+        self._exit_renderables.clear()
 
     async def _dispatch_message(self, message: Message) -> None:
         try:

@@ -5,6 +5,7 @@ import asyncio
 import importlib
 import os
 import sys
+import traceback
 
 from marvin_agent import __version__
 from marvin_agent.frontends.stdin import Asked, read_asked
@@ -24,6 +25,8 @@ def run(options: argparse.Namespace, places: Places) -> int:
         app = made.MarvinApp(options, places, asked)
         app.terminal_before = terminal.before
         asyncio.run(app.live())
+    if app.crash:
+        traceback.print_exception(app.crash)
     if words := app.last_words():
         print(words)
     if app.failure:

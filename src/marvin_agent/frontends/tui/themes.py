@@ -31,7 +31,6 @@ class ThemeFile(msgspec.Struct, forbid_unknown_fields=True):
     surface: str | None = None
     panel: str | None = None
     dark: bool = True
-    variables: dict[str, str] = {}
 
 
 def use_theme(app: App[Any], wanted: str, directory: str) -> list[str]:
@@ -71,7 +70,7 @@ def read_theme(path: str) -> Theme:
     """The theme in a file; its name is the file's. Raises what tells that it is none."""
     given = msgspec.convert(read_json(path).value, ThemeFile)
     for name in COLOURS:
-        if value := getattr(given, name):
-            Color.parse(value)
+        if (value := getattr(given, name)) and Color.parse(value).a < 1:
+            raise msgspec.ValidationError(f"{name}: {value} is transparent, and there is nothing behind it")
     facts = {name: getattr(given, name) for name in given.__struct_fields__}
     return Theme(name=os.path.splitext(os.path.basename(path))[0], **facts)
