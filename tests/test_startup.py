@@ -92,3 +92,6 @@ def test_the_app_shows_its_editor_before_it_loads_the_engine(marvin: Marvin) -> 
     early = tuple(f"marvin_agent.{name}" for name in engine)
     assert [name for name in ours(modules) if name.startswith(early)] == []
     assert not {name for name in modules if name.startswith(("markdown_it", "pygments.lexer"))}
+    conversation = {"history", "toolentry", "said", "markdown", "diffs", "drawing"}
+    assert not modules & {f"marvin_agent.frontends.tui.conversation.{name}" for name in conversation}
+    assert not modules & {"hashlib", "marvin_agent.processes"}

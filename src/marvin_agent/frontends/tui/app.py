@@ -17,7 +17,6 @@ from marvin_agent.errors import MarvinError, NoModelError, UsageError
 from marvin_agent.frontends.stdin import Asked
 from marvin_agent.frontends.tui.commands import CommandTable
 from marvin_agent.frontends.tui.completion import Completion, Menu
-from marvin_agent.frontends.tui.conversation.diffs import Changed
 from marvin_agent.frontends.tui.conversation.view import ConversationView
 from marvin_agent.frontends.tui.draft import Draft
 from marvin_agent.frontends.tui.farewell import farewell
@@ -51,14 +50,16 @@ if TYPE_CHECKING:
     from marvin_agent.frontends.tui import interface, modellist, owncommands
     from marvin_agent.frontends.tui.boot import Boot
     from marvin_agent.frontends.tui.conversation import changes
+    from marvin_agent.frontends.tui.conversation.diffs import Changed
 else:
     changes = Later("marvin_agent.frontends.tui.conversation.changes")
     interface = Later("marvin_agent.frontends.tui.interface")
     modellist = Later("marvin_agent.frontends.tui.modellist")
     owncommands = Later("marvin_agent.frontends.tui.owncommands")
 
+CONVERSATION = Later("marvin_agent.frontends.tui.conversation.history")
 ENGINE = Later("marvin_agent.frontends.tui.boot")
-"""Loaded when the first picture is there: it brings the whole engine."""
+"""Both are loaded when the first picture is there: what an empty conversation does without, and the whole engine."""
 REST = tuple(Later(f"marvin_agent.frontends.tui.{name}") for name in ("conversation.inline", "conversation.highlight"))
 """Loaded in the background once the engine runs, so that the first answer does not wait for it."""
 
@@ -160,6 +161,7 @@ class MarvinApp(GuestApp):
     async def _begin(self) -> None:
         """Start the engine, and try again when the user has mended what was missing."""
         try:
+            await asyncio.to_thread(CONVERSATION.load)
             module = await asyncio.to_thread(ENGINE.load)
             self._boot = boot = module.Boot(self.options, self.places, self.person, self._notify)
             self.config = config = await boot.look()
@@ -342,7 +344,7 @@ class MarvinApp(GuestApp):
         if not self.leaving:
             self.notifier.done("marvin is done")
 
-    def changes(self, event: str, hooks: tuple[str, ...], call: str = "") -> Changed | None:
+    def changes(self, event: str, hooks: tuple[str, ...], call: str = "") -> "Changed | None":
         return changes.changed(self.engine.tally.changes(event, hooks, call)) if self.engine else None
 
     def tell(self, message: str, level: out.Level, source: str) -> None:

@@ -1,12 +1,19 @@
 """What stands in the editor is kept on disk, so that a crash does not take it along."""
 
 import contextlib
-import hashlib
-import json
 import os
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
+from marvin_agent.later import Later
 from marvin_agent.places import make_private_directory
+
+if TYPE_CHECKING:
+    import hashlib
+    import json
+else:
+    hashlib = Later("hashlib")
+    json = Later("json")
 
 
 class Kept(NamedTuple):
@@ -21,9 +28,16 @@ class Draft:
 
     def __init__(self, config_dir: str, project_root: str) -> None:
         self._directory = os.path.join(config_dir, "drafts")
-        self._slug = hashlib.sha256(project_root.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-        self._path = os.path.join(self._directory, f"{self._slug}-{os.getpid()}.json")
+        self._root = project_root
         self._written = False
+
+    @cached_property
+    def _slug(self) -> str:
+        return hashlib.sha256(self._root.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+    @cached_property
+    def _path(self) -> str:
+        return os.path.join(self._directory, f"{self._slug}-{os.getpid()}.json")
 
     def write(self, text: str, pastes: dict[int, str]) -> None:
         """Keep the text; an empty one is not kept."""
@@ -81,7 +95,7 @@ def _runs(pid: int) -> bool:
 def _read(path: str) -> Kept | None:
     try:
         with open(path, "rb") as file:
-            value = json.load(file)
+            value = json.loads(file.read())
         pastes = {int(number): str(text) for number, text in value["pastes"].items()}
         return Kept(str(value["text"]), pastes)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -3,10 +3,16 @@
 import asyncio
 import os
 import time
+from typing import TYPE_CHECKING
 
 from marvin_agent.frontends.tui.fuzzy import best
-from marvin_agent.processes import CannotStart, execute
-from marvin_agent.programs import installed_program
+from marvin_agent.later import Later
+
+if TYPE_CHECKING:
+    from marvin_agent import processes, programs
+else:
+    processes = Later("marvin_agent.processes")
+    programs = Later("marvin_agent.programs")
 
 MOST = 300_000
 FRESH = 10.0
@@ -49,18 +55,18 @@ class FileList:
             self._reading = None
 
     async def _listed(self) -> list[str]:
-        program = installed_program("rg")
+        program = programs.installed_program("rg")
         if program is None:
             return sorted(os.listdir(self._cwd))
         try:
-            done = await execute(
+            done = await processes.execute(
                 [program, "--no-config", "--files", "--hidden", "--no-require-git", "--glob=!.git", "--null"],
                 cwd=self._cwd,
                 env=dict(os.environ),
                 timeout=30,
                 limit=MOST * 200,
             )
-        except CannotStart:
+        except processes.CannotStart:
             return []
         files = done.stdout.decode("utf-8", "replace").split("\0")[:MOST]
         files = [path for path in files if path and path.isprintable()]

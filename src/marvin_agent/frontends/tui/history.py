@@ -1,7 +1,14 @@
 """The prompts of before, kept over sessions: up and down bring them back."""
 
-import json
 import os
+from typing import TYPE_CHECKING
+
+from marvin_agent.later import Later
+
+if TYPE_CHECKING:
+    import json
+else:
+    json = Later("json")
 
 LIMIT = 1_000
 _MOST_BYTES = 4 * 1024 * 1024

@@ -2,16 +2,18 @@
 
 import asyncio
 import time
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import UNSET
 
 from marvin_agent.agent import events as out
 from marvin_agent.agent.outlet import Subscription
-from marvin_agent.frontends.tui.conversation.diffs import Changed
 from marvin_agent.frontends.tui.conversation.view import ConversationView
 from marvin_agent.frontends.tui.state import State
 from marvin_agent.messages import AssistantMessage, HookMessage, Text, UserMessage
+
+if TYPE_CHECKING:
+    from marvin_agent.frontends.tui.conversation.diffs import Changed
 
 SLICE = 0.015
 """Seconds of events in a row; then keys get their turn."""
@@ -20,7 +22,7 @@ SLICE = 0.015
 class Shell(Protocol):
     """What of the app hears of events."""
 
-    def changes(self, event: str, hooks: tuple[str, ...], call: str = "") -> Changed | None: ...
+    def changes(self, event: str, hooks: tuple[str, ...], call: str = "") -> "Changed | None": ...
 
     def repaint(self) -> None: ...
 
@@ -104,7 +106,7 @@ class News:
             case _:
                 pass
 
-    def _typed(self, event: out.ToolStarted) -> Changed | None:
+    def _typed(self, event: out.ToolStarted) -> "Changed | None":
         """What the user typed, when hooks made another command of it."""
         if not event.tool_call_id.startswith(out.CALL_OF_USER) or not event.changed_by:
             return None

@@ -1,39 +1,52 @@
 """The conversation: told what happens, it shows it, and can be searched, opened and copied from."""
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from marvin_agent.agent import events as out
-from marvin_agent.frontends.tui.conversation.diffs import Changed
-from marvin_agent.frontends.tui.conversation.drawing import Renderer, drawn
-from marvin_agent.frontends.tui.conversation.entry import Entry
-from marvin_agent.frontends.tui.conversation.history import History
 from marvin_agent.frontends.tui.conversation.pointer import Pointed
-from marvin_agent.frontends.tui.conversation.said import ThinkingEntry, parts_text
 from marvin_agent.frontends.tui.conversation.search import Search
-from marvin_agent.frontends.tui.conversation.sections import Section
-from marvin_agent.frontends.tui.conversation.toolentry import ToolEntry
 from marvin_agent.frontends.tui.conversation.transcript import Place
-from marvin_agent.llm.values import Delta
-from marvin_agent.messages import AssistantMessage, HookMessage, Message, UserMessage
+from marvin_agent.later import Later
+
+if TYPE_CHECKING:
+    from marvin_agent.agent import events as out
+    from marvin_agent.frontends.tui.conversation import drawing, history, said, toolentry
+    from marvin_agent.frontends.tui.conversation.diffs import Changed
+    from marvin_agent.frontends.tui.conversation.entry import Entry
+    from marvin_agent.frontends.tui.conversation.sections import Section
+    from marvin_agent.llm.values import Delta
+    from marvin_agent.messages import AssistantMessage, HookMessage, Message, UserMessage
+else:
+    # What an empty conversation does not need: the first key is on the screen before it is loaded.
+    drawing = Later("marvin_agent.frontends.tui.conversation.drawing")
+    history = Later("marvin_agent.frontends.tui.conversation.history")
+    said = Later("marvin_agent.frontends.tui.conversation.said")
+    toolentry = Later("marvin_agent.frontends.tui.conversation.toolentry")
 
 
 class ConversationView(Pointed):
     """The widget. All that happens is told by its methods; what is painted is worked out once a frame."""
 
-    def __init__(self, *, renderer: Renderer | None = None) -> None:
+    def __init__(self, *, renderer: "drawing.Renderer | None" = None) -> None:
         super().__init__()
         self.renderer = renderer
         """Draws the messages of hooks; gives None for those that no hook draws."""
-        self._history = History(self.transcript, self._draw)
         self._searched: dict[Entry, tuple[str, str]] = {}
 
-    def _draw(self, message: HookMessage, opened: bool) -> Section | None:
+    @cached_property
+    def _history(self) -> "history.History":
+        return history.History(self.transcript, self._draw)
+
+    def _draw(self, message: "HookMessage", opened: bool) -> "Section | None":
         given = self.renderer(message, opened) if self.renderer else None
-        return None if given is None else drawn(self, given, parts_text(message.content))
+        return None if given is None else drawing.drawn(self, given, said.parts_text(message.content))
 
     # What happens
 
-    def add_user(self, message: UserMessage, changed_by: tuple[str, ...] = (), changed: Changed | None = None) -> None:
+    def add_user(
+        self, message: "UserMessage", changed_by: tuple[str, ...] = (), changed: "Changed | None" = None
+    ) -> None:
         """The user said something: from here on the end is followed again."""
         self._history.user(message, changed_by, changed)
         self.follows = True
@@ -42,12 +55,12 @@ class ConversationView(Pointed):
     def begin_answer(self) -> None:
         self._history.begin()
 
-    def grow(self, delta: Delta) -> None:
+    def grow(self, delta: "Delta") -> None:
         """More of the answer under way."""
         self._history.grow(delta)
         self.soon()
 
-    def end_answer(self, message: AssistantMessage, changed_by: tuple[str, ...] = ()) -> None:
+    def end_answer(self, message: "AssistantMessage", changed_by: tuple[str, ...] = ()) -> None:
         """The answer as it is stored."""
         self._changed_from(self._history.end(message, changed_by))
 
@@ -58,16 +71,16 @@ class ConversationView(Pointed):
             self._changed_from(start)
         return start is not None
 
-    def tool_started(self, event: out.ToolStarted, before: Changed | None = None) -> None:
+    def tool_started(self, event: "out.ToolStarted", before: "Changed | None" = None) -> None:
         """`before`: what hooks made the user's own command from."""
         self._history.tool_started(event, before)
         self.soon()
 
-    def tool_grew(self, event: out.ToolUpdated) -> None:
+    def tool_grew(self, event: "out.ToolUpdated") -> None:
         self._history.tool_grew(event)
         self.soon()
 
-    def tool_ended(self, event: out.ToolEnded, changed: Changed | None = None) -> None:
+    def tool_ended(self, event: "out.ToolEnded", changed: "Changed | None" = None) -> None:
         """`changed`: what hooks made of the result."""
         entry = self._history.tool_ended(event, changed)
         index = self.transcript.entries.index(entry)
@@ -83,19 +96,19 @@ class ConversationView(Pointed):
         self.transcript.moved(start)
         self.soon()
 
-    def notice(self, event: out.Notice) -> None:
+    def notice(self, event: "out.Notice") -> None:
         self._history.notice(event)
         self.soon()
 
-    def hook_acted(self, event: out.HookActed, changed: Changed | None = None) -> None:
+    def hook_acted(self, event: "out.HookActed", changed: "Changed | None" = None) -> None:
         self._history.hook_acted(event, changed)
         self.soon()
 
-    def hook_message(self, message: HookMessage) -> None:
+    def hook_message(self, message: "HookMessage") -> None:
         self._history.hook_message(message)
         self.soon()
 
-    def load(self, messages: Sequence[Message], changed_by: Sequence[tuple[str, ...]] = ()) -> None:
+    def load(self, messages: "Sequence[Message]", changed_by: Sequence[tuple[str, ...]] = ()) -> None:
         """Show a stored session, from its end. `changed_by` has the hooks that changed each message."""
         self.clear()
         self._history.load(messages, changed_by)
@@ -128,7 +141,7 @@ class ConversationView(Pointed):
 
     def toggle_last_tool(self) -> None:
         for entry in reversed(self.transcript.entries):
-            if isinstance(entry, ToolEntry):
+            if isinstance(entry, toolentry.ToolEntry):
                 self.toggle(entry)
                 return
 
@@ -137,7 +150,7 @@ class ConversationView(Pointed):
         self._history.thinking_opened = opened = not self._history.thinking_opened
         anchor = self.reading_place()
         for entry in self.transcript.entries:
-            if isinstance(entry, ThinkingEntry) and entry.opened != opened:
+            if isinstance(entry, said.ThinkingEntry) and entry.opened != opened:
                 entry.toggle()
         self.selection.clear()
         self.transcript.moved(0)
