@@ -271,13 +271,15 @@ async def test_statuses_and_widgets_of_hooks_are_shown_without_being_obeyed(tmp_
 def setup(marvin):
     @marvin.on("session.start")
     async def show(event, ctx):
-        ctx.ui.set_status("b", "second [red]\\x1b[2J")
+        ctx.ui.set_status("b", "second [red]\\x1b[2J\\x07.")
+        ctx.ui.set_widget("long", [f"line {number}" for number in range(30)])
         ctx.ui.set_status("a", "first")
         ctx.ui.set_widget("w", ["a [bold]widget", "of two lines"])
 """
     marvin = a_marvin(tmp_path, {"text": "Hi."})
     async with driven(marvin, "--hook", hook(tmp_path, source)) as one:
-        await one.until_shown("first · second [red]")
+        await one.until_shown("first · second [red] [2J .")
+        assert "line 8\n ... and 21 more lines\n" in one.text
         assert "a [bold]widget" in one.text and "of two lines" in one.text
         assert "\x1b" not in one.text
 

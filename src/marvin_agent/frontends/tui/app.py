@@ -72,7 +72,7 @@ class MarvinApp(GuestApp):
     AUTO_FOCUS = "PromptEditor"
     CSS = """
     Screen { layout: vertical; }
-    #widgets { height: auto; max-height: 12; padding: 0 1; }
+    #widgets { height: auto; max-height: 12; padding: 0 1; overflow-y: auto; scrollbar-size-vertical: 1; }
     ToastRack { dock: top; align: right top; margin: 1 0; }
     Toast { width: auto; max-width: 80%; padding: 0 1; }
     """
@@ -245,6 +245,7 @@ class MarvinApp(GuestApp):
         self.repaint()
         if self.engine:
             await self.engine.close(reason)
+        self.stage.give_title_back()
         self.exit(return_code=0 if reason == "quit" else 128 + signal.SIGTERM)
 
     def last_words(self) -> str:

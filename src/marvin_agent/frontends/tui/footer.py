@@ -17,6 +17,8 @@ BAR_FROM = 70
 HINTS: tuple[str, ...] = ("Enter sends · / commands · @ files · F1 keys", "/ commands · F1 keys", "F1 keys", "")
 STOP = " · Esc stops"
 STATUS_WIDTH = 40
+SPACES = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
+"""What stands for a control character in a status."""
 
 
 class Footer(Static):
@@ -97,7 +99,7 @@ class Footer(Static):
             skip = f" · {state.skip_key} skips it"
             lines.append(Content.styled(f"{one_line(text, self._width - len(skip))}{skip}", "$text-warning"))
         if state.statuses:
-            texts = [one_line(text, STATUS_WIDTH) for _, text in sorted(state.statuses.items())]
+            texts = [one_line(text.translate(SPACES), STATUS_WIDTH) for _, text in sorted(state.statuses.items())]
             lines.append(Content(one_line(" · ".join(texts), self._width)))
         return lines
 

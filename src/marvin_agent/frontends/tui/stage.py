@@ -46,6 +46,7 @@ class AppStage:
     def __init__(self, app: "MarvinApp") -> None:
         self._app = app
         self._widgets: dict[str, Widget] = {}
+        self._titled = False
         self._told: dict[str, Toast] = {}
         """The toasts that are seen."""
 
@@ -139,7 +140,15 @@ class AppStage:
         self._app.repaint()
 
     def set_terminal_title(self, title: str) -> None:
+        if not self._titled:
+            self._titled = True
+            self._app.write_terminal("\x1b[22;2t")  # the terminal keeps its own for when marvin is left
         self._app.write_terminal(f"\x1b]2;{one_line(title, 120)}\x07")
+
+    def give_title_back(self) -> None:
+        """The terminal's title as it was before hooks changed it."""
+        if self._titled:
+            self._app.write_terminal("\x1b[23;2t")
 
     def set_editor_text(self, text: str) -> None:
         self._app.prompt.write(text)
@@ -158,4 +167,7 @@ class AppStage:
 
 
 def _lines(lines: Sequence[str]) -> Content:
-    return Content("\n".join(printable(line) for line in "\n".join(lines).split("\n")[:WIDGET_LINES]))
+    given = "\n".join(lines).split("\n")
+    if len(given) > WIDGET_LINES:
+        given[WIDGET_LINES - 1 :] = [f"... and {len(given) - WIDGET_LINES + 1:,} more lines"]
+    return Content("\n".join(map(printable, given)))
