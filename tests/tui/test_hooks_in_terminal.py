@@ -1,10 +1,11 @@
 """Hooks and a real terminal: it is given to programs, and taken back."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from program import Marvin
+from program import PROGRAM, Marvin, Terminal
 from tui.test_app_in_terminal import CTRL_C, READY, hook
 
 pytestmark = pytest.mark.terminal
@@ -108,3 +109,38 @@ def setup(marvin):
         assert terminal.end() == 1
         assert "ValueError: no signature found for builtin type <class 'int'>" in terminal.text
         assert "marvin --session" in terminal.text and "locals" not in terminal.text
+
+
+def test_the_terminal_has_its_own_title_again_when_marvin_is_left(tmp_path: Path) -> None:
+    marvin = Marvin(tmp_path)
+    marvin.script({"text": "Hi."})
+    path = tmp_path / "title.py"
+    path.write_text("""
+def setup(marvin):
+    @marvin.on("session.start")
+    async def show(event, ctx):
+        ctx.ui.set_title("one \\x1b]52;c;two")
+        ctx.ui.set_title("two")
+        ctx.ui.set_status("a", "the title is set")
+""")
+    with marvin.terminal("--hook", str(path)) as terminal:
+        terminal.wait_for("the title is set")
+        terminal.send("/quit\r")
+        assert terminal.end() == 0
+        raw = terminal.raw
+    assert raw.count(b"\x1b[22;2t") == raw.count(b"\x1b[23;2t") == 1
+    assert raw.index(b"\x1b[22;2t") < raw.index(b"\x1b]2;one \\u001b]52;c;two\x07") < raw.index(b"\x1b[23;2t")
+
+
+def test_the_app_is_on_the_terminal_when_standard_error_is_a_file(tmp_path: Path) -> None:
+    marvin = Marvin(tmp_path)
+    marvin.script({"text": "The answer."})
+    command = [sys.executable, "-c", "import os, sys; os.dup2(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT), 2);"]
+    command[-1] += " os.execv(sys.argv[2], sys.argv[2:])"
+    with Terminal([*command, str(tmp_path / "log"), *PROGRAM], marvin.env, str(marvin.work), 80, 24) as terminal:
+        terminal.wait_for("Enter sends")
+        terminal.send("hi\r")
+        terminal.wait_for("The answer")
+        terminal.send("/quit\r")
+        assert terminal.end() == 0
+    assert "\x1b" not in (tmp_path / "log").read_text()
