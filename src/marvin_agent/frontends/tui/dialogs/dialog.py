@@ -41,7 +41,10 @@ class Dialog(ModalScreen[T], Generic[T]):
         & Input { border: round $border-blurred; background: transparent; height: 3; }
         & Input:focus { border: round $border; }
         & .text { height: auto; max-height: 45vh; scrollbar-size-vertical: 1; }
-        & .foreign { border-left: wide $border-blurred; padding-left: 1; }
+        & .foreign {
+            border-left: wide $foreground 50%; padding-left: 1;
+            &:ansi { border-left: wide ansi_bright_black; }
+        }
         & .title { max-height: 20vh; margin-bottom: 1; }
     }
     """
