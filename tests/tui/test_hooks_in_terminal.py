@@ -144,3 +144,9 @@ def test_the_app_is_on_the_terminal_when_standard_error_is_a_file(tmp_path: Path
         terminal.send("/quit\r")
         assert terminal.end() == 0
     assert "\x1b" not in (tmp_path / "log").read_text()
+
+
+def test_a_terminal_that_knows_no_screen_is_told_what_works_there(tmp_path: Path) -> None:
+    with Marvin(tmp_path).terminal(env={"TERM": "dumb"}) as terminal:
+        assert terminal.end() == 2
+        assert "`marvin -p` works in any." in terminal.text and b"\x1b" not in terminal.raw

@@ -8,6 +8,7 @@ import sys
 import traceback
 
 from marvin_agent import __version__
+from marvin_agent.errors import UsageError
 from marvin_agent.frontends.stdin import Asked, read_asked
 from marvin_agent.frontends.tui.early import EarlyTerminal
 from marvin_agent.places import Places
@@ -15,6 +16,10 @@ from marvin_agent.places import Places
 
 def run(options: argparse.Namespace, places: Places) -> int:
     """Run the app; the exit code. Raises MarvinError when it could not do its work."""
+    if os.environ.get("TERM") == "dumb":
+        raise UsageError(
+            "this terminal cannot show the app: it says that it is dumb (TERM)", hint="`marvin -p` works in any."
+        )
     asked = _asked(options)
     if not (sys.__stderr__ and sys.__stderr__.isatty()):
         # Where the app draws; whoever leads it into a file wants what goes wrong there, and not the screen.
