@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.actions import SkipAction
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -61,6 +62,7 @@ class Dialog(ModalScreen[T], Generic[T]):
         self._title = title
         self._last_key = float("inf")
         self._listening = False
+        self._answered = False
         self.dropped = False
         """Nobody waits for the answer any more: it goes as soon as it is in front."""
 
@@ -124,6 +126,13 @@ class Dialog(ModalScreen[T], Generic[T]):
             # Whoever types on has not looked up yet.
             self._last_key = time.monotonic()
         return not self._listening
+
+    def dismiss(self, result: T | None = None) -> AwaitComplete:
+        """Answer, once: keys that were typed while it was busy must not answer what comes after it."""
+        if self._answered:
+            return AwaitComplete()
+        self._answered = True
+        return super().dismiss(result)
 
     def action_cancel(self) -> None:
         self.dismiss(None)
