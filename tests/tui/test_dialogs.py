@@ -176,6 +176,35 @@ async def test_what_a_project_brings_is_shown_whole_with_the_answers_in_sight(tm
         assert "> n  No, go on without them" in one.text
 
 
+async def test_a_project_cannot_keep_the_question_busy_and_what_is_not_shown_is_told(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi."})
+    a_project(marvin, f"x = '{'abc ' * 200_000}'\n{MARKS}")
+    async with driven(marvin) as one:
+        await listening(one, "Trust this project?")
+        assert "a line is missing or cut" in " ".join(one.text.replace("│", " ").split())
+        for _ in range(6):
+            await one.press("pagedown")
+        await one.until_shown("more letters")
+        await one.press("n")
+        await one.until_shown("Enter sends")
+
+
+async def test_a_second_key_does_not_answer_what_comes_after_a_dialog(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi."})
+    async with driven(marvin, "--hook", hook(tmp_path, ASKS)) as one:
+        await one.until_shown("Enter sends")
+        answers: list[bool | None] = []
+        for name in ("First?", "Second?"):
+            one.app.push_screen(ConfirmDialog(name, ""), answers.append)
+        await listening(one, "Second?")
+        second = one.app.screen
+        for _ in range(3):  # as they come to a dialog that was busy when they were typed
+            second.post_message(events.Key("y", "y"))
+        await one.until_shown("First?")
+        await one.press("a")
+        assert answers == [True] and one.app.crash is None
+
+
 async def test_trust_for_this_run_holds_through_reloads_until_something_changes(tmp_path: Path) -> None:
     marvin = a_marvin(tmp_path, {"text": "Hi."})
     path = a_project(marvin)

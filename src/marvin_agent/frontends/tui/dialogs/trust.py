@@ -16,6 +16,8 @@ from marvin_agent.text import revealed
 Choice = Literal["once", "always", "no"]
 SHOWN = 10_000
 """Lines that are shown; the rest is counted."""
+LONGEST = 2_000
+"""Letters of a line that are shown: a repository must not keep the app busy for minutes."""
 
 
 class TrustDialog(Dialog[Choice]):
@@ -40,7 +42,8 @@ class TrustDialog(Dialog[Choice]):
         content, hidden = self._content()
         state = "They are trusted now." if self._trusted else "Nothing of them has run yet."
         if hidden:
-            state += f" {hidden:,} lines are too many to be shown: look at them first."
+            lines = "a line is" if hidden == 1 else f"{hidden:,} lines are"
+            state += f" There is too much to be shown, {lines} missing or cut: look at the files first."
         count = "a file" if len(self._files) == 1 else f"{len(self._files)} files"
         head = Static(
             Content(
@@ -67,16 +70,18 @@ class TrustDialog(Dialog[Choice]):
         listing.highlighted = 2
 
     def _content(self) -> tuple[Content, int]:
-        """The files, and how many lines of them are not shown."""
+        """The files, and how many lines of them are not shown, or not whole."""
         parts = []
         hidden, room = 0, SHOWN
         for path, data in sorted(self._files.items()):
             mark = f"  ({self._changes[path]})" if path in self._changes else ""
             lines = data.decode("utf-8", "replace").split("\n")
             shown, rest = lines[:room], len(lines[room:])
-            hidden, room = hidden + rest, room - len(shown)
+            hidden += rest + sum(len(line) > LONGEST for line in shown)
+            # Long lines take the room of several.
+            room = max(room - sum(1 + min(len(line), LONGEST) // 100 for line in shown), 0)
             more = (f"\n... and {rest:,} more lines", "$text-warning") if rest else ""
-            parts.append(Content.assemble((f"{revealed(path)}{mark}", "bold"), "\n", foreign("\n".join(shown)), more))
+            parts.append(Content.assemble((f"{revealed(path)}{mark}", "bold"), "\n", foreign(_cut(shown)), more))
         parts += [Content.styled(f"{revealed(path)}  (gone)", "bold") for path in self._gone()]
         return Content("\n\n").join(parts), hidden
 
@@ -93,3 +98,11 @@ class TrustDialog(Dialog[Choice]):
     def _selected(self, event: OptionList.OptionSelected) -> None:
         choices: dict[str | None, Choice] = {"once": "once", "always": "always"}
         self.dismiss(choices.get(event.option_id, "no"))
+
+
+def _cut(lines: list[str]) -> str:
+    whole = (len(line) <= LONGEST for line in lines)
+    return "\n".join(
+        line if fits else f"{line[:LONGEST]} ... and {len(line) - LONGEST:,} more letters"
+        for line, fits in zip(lines, whole, strict=True)
+    )
