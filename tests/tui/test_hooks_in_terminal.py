@@ -1,11 +1,10 @@
 """Hooks and a real terminal: it is given to programs, and taken back."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from program import PROGRAM, Marvin, Terminal
+from program import Marvin
 from tui.test_app_in_terminal import CTRL_C, READY, hook
 
 pytestmark = pytest.mark.terminal
@@ -130,23 +129,3 @@ def setup(marvin):
         raw = terminal.raw
     assert raw.count(b"\x1b[22;2t") == raw.count(b"\x1b[23;2t") == 1
     assert raw.index(b"\x1b[22;2t") < raw.index(b"\x1b]2;one \\u001b]52;c;two\x07") < raw.index(b"\x1b[23;2t")
-
-
-def test_the_app_is_on_the_terminal_when_standard_error_is_a_file(tmp_path: Path) -> None:
-    marvin = Marvin(tmp_path)
-    marvin.script({"text": "The answer."})
-    command = [sys.executable, "-c", "import os, sys; os.dup2(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT), 2);"]
-    command[-1] += " os.execv(sys.argv[2], sys.argv[2:])"
-    with Terminal([*command, str(tmp_path / "log"), *PROGRAM], marvin.env, str(marvin.work), 80, 24) as terminal:
-        terminal.wait_for("Enter sends")
-        terminal.send("hi\r")
-        terminal.wait_for("The answer")
-        terminal.send("/quit\r")
-        assert terminal.end() == 0
-    assert "\x1b" not in (tmp_path / "log").read_text()
-
-
-def test_a_terminal_that_knows_no_screen_is_told_what_works_there(tmp_path: Path) -> None:
-    with Marvin(tmp_path).terminal(env={"TERM": "dumb"}) as terminal:
-        assert terminal.end() == 2
-        assert "`marvin -p` works in any." in terminal.text and b"\x1b" not in terminal.raw
