@@ -135,9 +135,9 @@ def test_the_levels_of_thinking_are_those_of_the_models() -> None:
     assert settings.THINKING_LEVELS == values.THINKING_LEVELS == get_args(settings.ThinkingLevel)
 
 
-def test_levels_are_aligned_with_models_and_the_last_one_goes_for_the_rest(home: Home) -> None:
-    config = home.load(overrides={"--thinking": {"thinking": "low,high"}})
-    assert [config.thinking_for(index) for index in range(4)] == ["low", "high", "high", "high"]
+def test_a_level_is_read_for_each_model_of_the_list(home: Home) -> None:
+    config = home.load(overrides={"--thinking": {"thinking": "low, high"}})
+    assert config.thinking_levels == ("low", "high")
 
 
 def test_the_command_line_beats_the_project_which_beats_the_global_file(home: Home) -> None:

@@ -63,11 +63,6 @@ class Config(Settings):
     def thinking_levels(self) -> tuple[ThinkingLevel, ...]:
         return cast("tuple[ThinkingLevel, ...]", comma_list(self.thinking))
 
-    def thinking_for(self, index: int) -> ThinkingLevel:
-        """The level of the model at `index` of `models`; the last level goes for all models after it."""
-        levels = self.thinking_levels
-        return levels[min(index, len(levels) - 1)]
-
     def origin(self, key: str | JsonPath) -> str:
         """Where a value came from: `default`, `<file>:<line>`, or the option. Lists of several places name them all."""
         path: JsonPath = tuple(key.split(".")) if isinstance(key, str) else key

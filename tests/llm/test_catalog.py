@@ -238,11 +238,6 @@ def test_an_unknown_id_of_a_named_provider_is_taken_as_it_is_with_a_notice(tmp_p
     assert "one/brand-new" in notices[0]
 
 
-def test_a_comma_list_gives_its_models_in_order(tmp_path: Any) -> None:
-    catalog = Catalog.load(small(tmp_path, {"one": ["a-1", "b-1"], "two": ["c-1"]}))
-    assert [model.ref for model in catalog.find_list("two/c-1, a-1,b-1,")] == ["two/c-1", "one/a-1", "one/b-1"]
-
-
 def test_extra_models_are_found_without_a_file(tmp_path: Any) -> None:
     own = Model(provider="local", id="smol", api="local", base_url="")
     catalog = Catalog.load(small(tmp_path, {"one": ["a-1"]}), extra=[own])

@@ -219,27 +219,6 @@ def test_a_missing_recording_is_an_error(tmp_path: Path) -> None:
         replay(str(tmp_path / "none"))
 
 
-async def test_in_real_time_the_recorded_pauses_are_kept(tmp_path: Path) -> None:
-    file = tmp_path / "r.jsonl"
-    head = (
-        '{"type":"recording","version":1}\n{"type":"request","exchange":1,"url":"http://h/","headers":{},"body":{}}\n'
-    )
-    file.write_text(
-        head
-        + '{"type":"response","exchange":1,"at":60000,"status":200,"headers":{}}\n'
-        + '{"type":"chunk","exchange":1,"at":90000,"text":"a"}\n'
-        + '{"type":"end","exchange":1,"at":90000,"how":"complete"}\n'
-    )
-    slept: list[int] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(round(seconds))
-
-    transport = ReplayTransport(str(file), cwd="/", realtime=True, sleep=sleep)
-    assert await read(transport, HttpRequest(url="http://h/", headers={}, body=b"{}")) == [b"a"]
-    assert slept == [60, 90, 90]
-
-
 async def call(transport: Transport, api: str, base_url: str) -> list[StreamEvent]:
     model = Model(provider="test", id="m", api=api, base_url=base_url, reasoning=True)
     tools = (ToolSpec(name="read", description="Reads", parameters={"type": "object"}),)

@@ -63,7 +63,6 @@ class Builder:
         self._texts: dict[Hashable, _Part] = {}
         self._thoughts: dict[Hashable, _Part] = {}
         self._tools: dict[Hashable, _Part] = {}
-        self._grown: list[_Part] = []
         self._last: _Part | None = None
         self._held: list[Delta] = []
         self._tokens: dict[str, int] | None = None
@@ -143,9 +142,6 @@ class Builder:
 
     def stop(self, reason: StopReason) -> None:
         self._stop_reason = reason
-
-    def has_tool(self, key: Hashable) -> bool:
-        return key in self._tools
 
     def tool_arguments(self, key: Hashable) -> str:
         """The arguments of a call so far."""

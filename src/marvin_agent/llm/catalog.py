@@ -156,10 +156,6 @@ class Catalog:
                 return found
         raise self._unknown(text)
 
-    def find_list(self, text: str, provider: str | None = None, prefer: Sequence[str] = ()) -> tuple[Model, ...]:
-        """The models of a comma list, in its order."""
-        return tuple(self.find(part, provider, prefer) for part in text.split(",") if part.strip())
-
     def _find_in(self, provider: str, identifier: str) -> Model:
         if identifier in self._ids(provider):
             return self._model(provider, identifier)

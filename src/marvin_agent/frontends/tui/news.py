@@ -43,8 +43,6 @@ class News:
         self._conversation = conversation
         self._state = state
         self._acted: set[tuple[str, str, str]] = set()
-        self.last_end: out.AgentEnded | None = None
-        """How the latest run ended."""
         self._withdrawn = ""
         """Why the latest attempt failed, when the conversation says so."""
 
@@ -135,7 +133,6 @@ class News:
         self._state.context_tokens = 0
 
     def _ended(self, event: out.AgentEnded) -> None:
-        self.last_end = event
         self._acted.clear()
         if event.stop_reason == "aborted":
             self._line("warning", "Stopped.")

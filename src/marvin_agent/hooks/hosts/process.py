@@ -219,7 +219,6 @@ class Output:
         self._tell = tell
         self._loop = asyncio.get_running_loop()
         self._line = bytearray()
-        self._left_out = 0
         self._told = 0
         self._since = time.monotonic()
         self.last: deque[str] = deque(maxlen=40)

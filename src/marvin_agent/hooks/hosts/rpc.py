@@ -18,7 +18,7 @@ LONGEST = 256 * 1024 * 1024
 """Bytes of a message; who sends more is broken."""
 CANCEL = "$/cancel"
 
-NO_METHOD, BAD_PARAMS, FAILED, CANCELLED = -32601, -32602, -32000, -32800
+NO_METHOD, FAILED, CANCELLED = -32601, -32000, -32800
 
 Serve: TypeAlias = Callable[[str, Any], Any]
 """Answers a call of the other side: with a value, or with a coroutine that gives it later."""

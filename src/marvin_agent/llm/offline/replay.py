@@ -1,8 +1,7 @@
 """Plays a recording back, byte for byte, in place of the provider."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +24,7 @@ class ReplayTransport:
 
     Strict: a request that differs from the recorded one is a ReplayError that shows the difference. What differs in
     every run does not count: dates, times and durations, temporary paths, the working directory, ids of the session.
-    Loose: the answers are played in order, whatever is asked. `realtime` keeps the recorded pauses.
+    Loose: the answers are played in order, whatever is asked.
     """
 
     def __init__(
@@ -34,15 +33,11 @@ class ReplayTransport:
         *,
         cwd: str,
         strict: bool = True,
-        realtime: bool = False,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._recording = Recording.load(path)
         self._left = list(self._recording.exchanges)
         self._comparison = Comparison(self._recording.header.cwd, cwd)
         self._strict = strict
-        self._realtime = realtime
-        self._sleep = sleep
 
     def send(self, request: HttpRequest) -> AbstractAsyncContextManager[Response]:
         return self._send(request)
@@ -54,11 +49,11 @@ class ReplayTransport:
     async def _send(self, request: HttpRequest) -> AsyncIterator[Response]:
         exchange = self._choose(request)
         self._left.remove(exchange)
-        player = _Player(exchange, self._recording.path, self._sleep if self._realtime else None)
+        player = _Player(exchange, self._recording.path)
         if exchange.head is None:
             await player.end()
             raise player.torn()
-        await player.wait(exchange.head.at)
+        await _breathe()
         yield _ReplayedResponse(exchange.head.status, dict(exchange.head.headers), player)
 
     def _choose(self, request: HttpRequest) -> Recorded:
@@ -93,26 +88,15 @@ class ReplayTransport:
 
 
 class _Player:
-    """Plays one exchange, with its pauses when there is a sleep to make them."""
+    """Plays one exchange."""
 
-    def __init__(self, exchange: Recorded, path: str, sleep: Callable[[float], Awaitable[None]] | None) -> None:
+    def __init__(self, exchange: Recorded, path: str) -> None:
         self._exchange = exchange
         self._path = path
-        self._sleep = sleep
-        self._begun = time.monotonic()
-
-    async def wait(self, at: float) -> None:
-        if self._sleep is None:
-            # A stream that never waits would keep keys, aborts and timers from being served.
-            await asyncio.sleep(0)
-            return
-        pause = at / 1000 - (time.monotonic() - self._begun)
-        if pause > 0:
-            await self._sleep(pause)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         for chunk in self._exchange.chunks:
-            await self.wait(chunk.at)
+            await _breathe()
             yield chunk.data
         await self.end()
 
@@ -121,7 +105,7 @@ class _Player:
         end = self._exchange.end
         if end is None:
             raise self.torn()
-        await self.wait(end.at)
+        await _breathe()
         match end.how:
             case "network":
                 raise NetworkError(end.message)
@@ -150,6 +134,11 @@ class _ReplayedResponse:
 
     def chunks(self) -> AsyncIterator[bytes]:
         return self._player.chunks()
+
+
+async def _breathe() -> None:
+    """A stream that never waits would keep keys, aborts and timers from being served."""
+    await asyncio.sleep(0)
 
 
 def _decoded(body: bytes) -> Any:

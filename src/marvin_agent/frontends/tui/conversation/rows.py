@@ -39,8 +39,6 @@ class Span(NamedTuple):
 
 Prefix: TypeAlias = tuple[Piece, ...]
 
-EMPTY = Row(())
-
 
 class Line(NamedTuple):
     """A line of plain text: its spans, what is drawn before its first row and before the others."""
