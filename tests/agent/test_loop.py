@@ -381,3 +381,29 @@ async def test_nothing_in_an_event_says_unset(tmp_path: Path) -> None:
         await e.prompt("one")
         ended = e.of(out.MessageEnded)
     assert all(event.changed_by is UNSET for event in ended)
+
+
+async def test_when_a_result_cannot_be_stored_the_tools_that_still_run_end_with_the_run(tmp_path: Path) -> None:
+    session = Session.create(str(tmp_path / "sessions"), str(tmp_path))
+    remove = call("bash", command=f"while [ ! -s pid ]; do sleep 0.01; done; rm '{session.path}'")
+    sleeper = call("bash", command="echo $$ > pid; sleep 60")
+    async with ScriptedEngine(tmp_path, [{"toolCalls": [remove, sleeper]}], session=session) as e:
+        summary = await e.prompt("go")
+        assert summary.error and summary.error.kind == "session"
+        assert not Path(f"/proc/{int((e.work / 'pid').read_text())}").exists()
+
+
+async def test_a_message_of_a_hook_that_cannot_be_stored_is_an_error_that_the_user_sees(tmp_path: Path) -> None:
+    apis: list[HookAPI] = []
+    async with ScriptedEngine(tmp_path, [{"text": "a"}, {"text": "b"}], hooks={"talks": apis.append}) as e:
+        await e.prompt("one")
+        assert e.engine.session.path
+        Path(e.engine.session.path).unlink()
+        apis[0].send_message({"custom_type": "note", "content": "look"}, trigger_turn=True)
+        while not e.of(out.Notice):
+            await asyncio.sleep(0.01)
+        await e.engine.wait_until_idle()
+        (notice,) = e.of(out.Notice)
+        assert notice.level == "error"
+        assert "was removed while it was in use" in notice.text
+        assert len(e.bodies) == 1

@@ -193,9 +193,7 @@ class Engine:
         waiting = (*self._prompts, *self.inbox.empty())
         self._prompts.clear()
         for prompt in waiting:
-            if prompt.message:
-                # It was said, if only nobody answers it now.
-                self.conversation.store_and_show(prompt.message, (prompt.hook or "",))
+            self._keep(prompt)  # it was said, if only nobody answers it now
         return tuple(prompt for prompt in waiting if not prompt.message)
 
     @property
@@ -232,9 +230,7 @@ class Engine:
                 ran = False
                 while self._prompts or self.inbox:
                     prompt = self._prompts.pop(0) if self._prompts else self.inbox.next()
-                    if prompt.message:
-                        self.conversation.store_and_show(prompt.message, (prompt.hook or "",))
-                    if self._allowed(prompt):
+                    if self._keep(prompt) and self._allowed(prompt):
                         ran = True
                         await self._run_one(prompt)
                         await self.errands.do_scheduled()
@@ -255,6 +251,16 @@ class Engine:
             await self._between.last(coroutine)
         except Aborted:
             return
+
+    def _keep(self, prompt: Prompt) -> bool:
+        """Store a hook's message, if the prompt is one; False when that failed, which is told."""
+        if prompt.message:
+            try:
+                self.conversation.store_and_show(prompt.message, (prompt.hook or "",))
+            except SessionError as error:
+                self.outlet.emit(out.Notice(level="error", text=error.show()))
+                return False
+        return True
 
     def _allowed(self, prompt: Prompt) -> bool:
         """Whether this prompt may start a run: a person's always, a hook's until it has been too often."""

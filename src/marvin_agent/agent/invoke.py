@@ -325,10 +325,7 @@ class Batch:
 
     async def abort(self) -> None:
         """Kill what runs and give every call that has no result yet one that says so. When cancelled: `leave`."""
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await self.stop()
         for result in self.results[self._done :]:
             if result.status is None:
                 result.fail("aborted", "Interrupted before it ran.")
@@ -337,6 +334,13 @@ class Batch:
             elif result.private:
                 result.fail("aborted", "Interrupted before a hook had seen the result, so it is withheld.")
             self._keep(result)
+
+    async def stop(self) -> None:
+        """Kill what runs, and no more: for when nothing can be kept."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     def leave(self) -> None:
         """Give every call a result at once, asking no hook."""

@@ -264,6 +264,10 @@ class Run:
                 await self.stopper.last(batch.abort())
             except Aborted:
                 batch.leave()
+        except BaseException:
+            # No result can be stored any more: what still runs must not act behind the back of a run that has ended.
+            await batch.stop()
+            raise
         return tuple(kept)
 
     async def _take_up(self, prompts: tuple[Prompt, ...]) -> bool:
