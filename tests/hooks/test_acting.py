@@ -2,6 +2,8 @@
 
 import asyncio
 import base64
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -224,6 +226,35 @@ async def test_a_command_that_exits_ends_nothing_but_itself(tmp_path: Path, plai
             await run_command(e.engine, Call("leave", ""))
         assert not e.of(out.HookFailed)
         assert (await e.prompt("go")).stop_reason == "stop"
+
+
+async def test_background_work_that_waits_for_something_of_its_own_is_not_collected(tmp_path: Path) -> None:
+    waiting: list[weakref.ref[asyncio.Event]] = []
+    ended = asyncio.Event()
+    here = asyncio.get_running_loop()
+
+    def setup(marvin: HookAPI) -> None:
+        async def wait() -> None:
+            news = asyncio.Event()
+            waiting.append(weakref.ref(news))
+            await news.wait()
+            here.call_soon_threadsafe(ended.set)
+
+        marvin.background(wait())
+
+    async with ScriptedEngine(tmp_path, AGAIN, hooks={"t": setup}) as e:
+        while not waiting:
+            await asyncio.sleep(0.01)
+        await e.engine.hooks.loop.call(one_round)
+        gc.collect()
+        news = waiting[0]()
+        assert news
+        e.engine.hooks.loop.post(news.set)
+        await ended.wait()
+
+
+async def one_round() -> None:
+    await asyncio.sleep(0)
 
 
 async def test_one_tool_as_a_text_is_that_tool_and_not_its_letters(tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ class HookLoop:
         """A hook has forked and this is the child, which must not go on as if it were marvin."""
         self._idle: list[_Worker] = []
         self._seats: dict[str, Seat] = {}
+        self._background: set[asyncio.Task[Any]] = set()
+        """Kept: the loop itself does not, and one that waits for something of its own would be collected."""
         self.loop = asyncio.new_event_loop()
         self.loop.set_exception_handler(self._stray)
         self.loop.set_task_factory(_HookTask.make)
@@ -107,7 +109,8 @@ class HookLoop:
         """Run a coroutine of a hook in the background; called on this loop."""
         token = owner.set(hook)
         try:
-            self.loop.create_task(coroutine)
+            self._background.add(task := self.loop.create_task(coroutine))
+            task.add_done_callback(self._background.discard)
         finally:
             owner.reset(token)
 
