@@ -468,6 +468,20 @@ async def test_five_failures_in_a_row_switch_an_open_handler_off(room: Room) -> 
     assert "off for this session" in room.failures[-1].error
 
 
+async def test_failures_that_are_not_in_a_row_switch_nothing_off(room: Room) -> None:
+    calls: list[int] = []
+
+    async def shaky(event: Any, ctx: Any) -> None:
+        calls.append(event.turn_index)
+        if event.turn_index % 5 != 4:
+            raise ValueError("again")
+
+    room.on("turn.start", shaky)
+    for index in range(12):
+        await room.send(h.TurnStart(turn_index=index))
+    assert calls == list(range(12))
+
+
 async def test_a_closed_handler_is_never_switched_off(room: Room) -> None:
     async def broken(event: Any, ctx: Any) -> None:
         raise ValueError("again")
@@ -548,6 +562,19 @@ async def test_a_hook_does_not_hear_what_it_caused_itself(room: Room) -> None:
     event = before()
     event.origin = "hook:library:a"
     await room.send(event)
+    assert heard == ["b"]
+
+
+async def test_a_hook_does_not_hear_the_message_that_it_sends_itself(room: Room) -> None:
+    heard: list[str] = []
+    for name in ("a", "b"):
+
+        async def hear(event: Any, ctx: Any, name: str = name) -> None:
+            heard.append(name)
+
+        room.on("chat.message", hear, f"library:{name}")
+    given = h.ChatMessageInput(session_id="1", text="hi", source="hook:library:a")
+    await room.send(h.ChatMessage(input=given, output=h.ChatMessageOutput(parts=[Text(text="hi")])))
     assert heard == ["b"]
 
 

@@ -112,6 +112,24 @@ def test_sessions_of_the_original_marvin_are_listed_with_ours(root):
     assert find_session(root, "abc").path == info.path
 
 
+def test_projects_whose_directories_have_one_name_are_told_apart(root):
+    # The original marvin writes `/` and `-` of a path alike.
+    directory = Path(root) / "--a-b-c--"
+    directory.mkdir(parents=True)
+    for cwd in ("/a/b-c", "/a-b/c"):
+        name = cwd.replace("/", "_")
+        lines: list[dict[str, object]] = [
+            {"type": "session", "version": 3, "id": name, "timestamp": "2025-01-01T00:00:00.000Z", "cwd": cwd},
+            {"type": "message", "id": "1", "parentId": None, "message": {"role": "user", "content": cwd}},
+        ]
+        text = "\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
+        (directory / f"{name}.jsonl").write_text(text + "\n")
+    assert [info.first_text for info in list_sessions(root, "/a/b-c")] == ["/a/b-c"]
+    found = latest(root, "/a-b/c")
+    assert found is not None
+    assert found.cwd == "/a-b/c"
+
+
 def test_a_session_is_found_by_id_prefix_or_path(root, tmp_path):
     session = made(root, "/a", "hello")
     made(root, "/b", "other")

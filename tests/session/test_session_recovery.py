@@ -215,6 +215,23 @@ def test_a_missing_parent_is_replaced_by_the_entry_before(tmp_path):
     session.close()
 
 
+def test_the_children_of_one_missing_parent_stay_siblings(tmp_path):
+    session = Session.create(str(tmp_path), "/a")
+    session.append_message(user("one"))
+    lost = session.append_message(user("lost"))
+    session.append_message(user("first try"))
+    session.move_leaf(lost.id)
+    session.append_message(user("second try"))
+    session.close()
+    assert session.path is not None
+    path = Path(session.path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], *lines[3:]]))
+    again = Session.open(str(path))
+    assert branch_texts(again) == ["one", "second try"]
+    again.close()
+
+
 def test_a_parent_that_comes_later_makes_no_circle(tmp_path):
     path = written(tmp_path, "one", "two")
     one, two = read_document(str(path)).entries

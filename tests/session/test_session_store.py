@@ -387,6 +387,24 @@ def test_processes_that_race_for_a_session_never_write_at_once(session):
     assert os.listdir(os.path.dirname(session.path)) == [os.path.basename(session.path)]
 
 
+def test_a_session_that_is_reached_by_another_name_has_one_writer_all_the_same(session, tmp_path):
+    session.append_message(user("one"))
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(session.path)
+    with pytest.raises(SessionError, match="already open"):
+        Session.open(str(link))
+
+
+def test_a_file_that_others_could_read_is_private_again_once_it_is_written_to(session):
+    session.append_message(user("one"))
+    session.close()
+    os.chmod(session.path, 0o644)
+    again = Session.open(session.path)
+    again.append_message(user("two"))
+    again.close()
+    assert stat.S_IMODE(os.stat(session.path).st_mode) == 0o600
+
+
 def test_a_lock_that_is_removed_before_we_get_it_is_no_lock(tmp_path, monkeypatch):
     path = str(tmp_path / "session.jsonl")
     first, second, third = WriterLock(path), WriterLock(path), WriterLock(path)
