@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,9 @@ from marvin_agent.messages import (
     text_of,
     user,
 )
-from marvin_agent.session.entries import CompactionEntry, CustomEntry, LeafEntry, MessageEntry
+from marvin_agent.session import store
+from marvin_agent.session.context import context_entries
+from marvin_agent.session.entries import CompactionEntry, CustomEntry, Entry, LeafEntry, MessageEntry
 from marvin_agent.session.index import latest
 from marvin_agent.session.layout import project_slug
 from marvin_agent.session.lock import WriterLock
@@ -385,6 +388,28 @@ def test_processes_that_race_for_a_session_never_write_at_once(session):
     assert len(again.branch()) == 1 + 3 * 25
     again.close()
     assert os.listdir(os.path.dirname(session.path)) == [os.path.basename(session.path)]
+
+
+def test_what_is_appended_while_another_thread_reads_is_in_the_context(session, monkeypatch):
+    first = session.append_message(user("one"))
+    session.append_compaction("summary", first.id, 1)
+    reading, appended = threading.Event(), threading.Event()
+
+    def slowly(branch: list[Entry]) -> list[Entry]:
+        found = context_entries(branch)
+        reading.set()
+        appended.wait(0.2)  # an append that does not wait for the reader is done by then
+        return found
+
+    monkeypatch.setattr(store, "context_entries", slowly)
+    reader = threading.Thread(target=session.messages)
+    reader.start()
+    reading.wait()
+    session.append_message(user("two"))
+    appended.set()
+    reader.join()
+    assert [entry.id for entry in session.context()] == [entry.id for entry in context_entries(session.branch())]
+    assert texts(session)[-1] == "two"
 
 
 def test_a_session_that_is_reached_by_another_name_has_one_writer_all_the_same(session, tmp_path):

@@ -1,6 +1,7 @@
 """The open session: the tree of entries in memory, and each entry in the file before the next step starts."""
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -45,7 +46,7 @@ class Session:
     """One conversation, open for writing by this process alone. Made by `create`, `open` or `in_memory`.
 
     An append is in the file when it returns; when it raises, neither the file nor the session has changed. Each
-    `append_*` puts its entry below the leaf, makes it the leaf and returns it. Not for several threads at once.
+    `append_*` puts its entry below the leaf, makes it the leaf and returns it. One thread appends; any may read.
     """
 
     def __init__(self, header: Header, path: str | None) -> None:
@@ -60,6 +61,8 @@ class Session:
         self._info: InfoEntry | None = None
         self._context: list[Entry] | None = []
         self._messages: list[Message] = []
+        self._growing = threading.Lock()
+        """Held while the entries and what is made of them are brought together."""
         self._document: Document | None = None  # until the first append to a file that was opened
         self._unended = False  # the last line of the file lacks its newline
         self._journal: Journal | None = None
@@ -139,12 +142,14 @@ class Session:
 
     def context(self) -> tuple[Entry, ...]:
         """The entries that the model sees, one for each of `messages()`."""
-        return tuple(self._current_context())
+        with self._growing:
+            return tuple(self._current_context())
 
     def messages(self) -> tuple[Message, ...]:
         """What the model sees of the current branch, with the last compaction applied."""
-        self._current_context()
-        return tuple(self._messages)
+        with self._growing:
+            self._current_context()
+            return tuple(self._messages)
 
     def append_message(self, message: Message, *, changed_by: Sequence[str] = ()) -> MessageEntry:
         """Store a message; `changed_by` are the hooks that made it another than it was."""
@@ -257,9 +262,10 @@ class Session:
             raise SessionError(f"A {entry.type} entry cannot be stored as JSON: {error}") from error
         if self.path is not None:
             self._write(self.path, line + b"\n", sync)
-        self._entries.append(entry)
-        self._by_id[entry.id] = entry
-        self._follow(entry)
+        with self._growing:
+            self._entries.append(entry)
+            self._by_id[entry.id] = entry
+            self._follow(entry)
         return entry
 
     def _write(self, path: str, line: bytes, sync: bool) -> None:
