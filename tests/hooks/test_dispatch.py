@@ -51,10 +51,17 @@ class Room:
         self.culprits.append(culprit)
 
     def on(
-        self, event: object, function: Callable[..., Any], hook: str = "library:a", **options: Any
+        self,
+        event: object,
+        function: Callable[..., Any],
+        hook: str = "library:a",
+        *,
+        required: bool = False,
+        **options: Any,
     ) -> Callable[[], None]:
         if hook not in self._hooks:
-            self._hooks[hook] = Hook(hook, hook.partition(":")[0], __file__)  # type: ignore[arg-type]
+            scope: Any = hook.partition(":")[0]
+            self._hooks[hook] = Hook(hook, scope, __file__, required=required)
             self.registry.add_hook(self._hooks[hook])
         return self.registry.subscribe(self._hooks[hook], event, function, **options)
 
@@ -482,6 +489,19 @@ async def test_failures_that_are_not_in_a_row_switch_nothing_off(room: Room) -> 
     assert calls == list(range(12))
 
 
+async def test_a_handler_of_a_required_hook_is_never_switched_off(room: Room) -> None:
+    calls: list[int] = []
+
+    async def broken(event: Any, ctx: Any) -> None:
+        calls.append(1)
+        raise ValueError("again")
+
+    room.on("turn.start", broken, required=True)
+    for index in range(8):
+        await room.send(h.TurnStart(turn_index=index))
+    assert len(calls) == 8
+
+
 async def test_a_closed_handler_is_never_switched_off(room: Room) -> None:
     async def broken(event: Any, ctx: Any) -> None:
         raise ValueError("again")
@@ -576,6 +596,20 @@ async def test_a_hook_does_not_hear_the_message_that_it_sends_itself(room: Room)
     given = h.ChatMessageInput(session_id="1", text="hi", source="hook:library:a")
     await room.send(h.ChatMessage(input=given, output=h.ChatMessageOutput(parts=[Text(text="hi")])))
     assert heard == ["b"]
+
+
+async def test_no_event_passes_while_the_hooks_are_loaded_again(room: Room) -> None:
+    async def gate(event: Any, ctx: Any) -> dict[str, Any]:
+        return {"block": True}
+
+    loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    room.dispatcher.hold(loaded)
+    assert room.dispatcher.heard("tool.execute.before")
+    event = asyncio.ensure_future(room.send(before()))
+    await asyncio.sleep(0)
+    room.on("tool.execute.before", gate)
+    loaded.set_result(None)
+    assert (await event).refused
 
 
 async def test_a_filter_by_tool_takes_patterns(room: Room) -> None:
