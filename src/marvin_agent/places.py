@@ -133,7 +133,7 @@ def expand_path(path: str, base: str, environ: Mapping[str, str] = os.environ) -
 
 
 def make_private_directory(path: str) -> None:
-    """Make a directory and what is missing above it, each for its owner alone (0700)."""
+    """Make a directory and what is missing above it, each for its owner alone (0700), whatever the umask."""
     if os.path.isdir(path):
         return
     parent = os.path.dirname(path)
@@ -144,6 +144,8 @@ def make_private_directory(path: str) -> None:
     except FileExistsError:
         if not os.path.isdir(path):
             raise
+    else:
+        os.chmod(path, 0o700)
 
 
 def _default_config_dir(cwd: str, home: str, environ: Mapping[str, str]) -> str:

@@ -91,17 +91,3 @@ class Journal:
         except OSError:
             return " (and the half-written line could not be taken back; the next start will cut it off)"
         return ""
-
-
-def make_private_directories(path: str) -> None:
-    """Make a directory and those above it that are missing, each 0700 whatever the umask."""
-    missing = []
-    while path and not os.path.isdir(path):
-        missing.append(path)
-        path = os.path.dirname(path)
-    for directory in reversed(missing):
-        try:
-            os.mkdir(directory, 0o700)
-        except FileExistsError:
-            continue
-        os.chmod(directory, 0o700)

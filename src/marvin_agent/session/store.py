@@ -9,6 +9,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from marvin_agent.errors import SessionError
 from marvin_agent.messages import Message, raw
+from marvin_agent.places import make_private_directory
 from marvin_agent.session.context import context_entries, message_of
 from marvin_agent.session.document import Document, read_document
 from marvin_agent.session.entries import (
@@ -33,7 +34,7 @@ from marvin_agent.session.entries import (
     timestamp_now,
 )
 from marvin_agent.session.foreign import current
-from marvin_agent.session.journal import Journal, make_private_directories
+from marvin_agent.session.journal import Journal
 from marvin_agent.session.layout import project_of, session_path
 from marvin_agent.session.lock import WriterLock
 from marvin_agent.session.migration import migrate
@@ -282,7 +283,7 @@ class Session:
         """Make the file, with the header and the first entry in one write."""
         lock = journal = None
         try:
-            make_private_directories(os.path.dirname(path))
+            make_private_directory(os.path.dirname(path))
             lock, warning = _locked(path)
             journal = Journal.create(path)
             journal.append(encode_line(self.header) + b"\n" + line, sync=True)
