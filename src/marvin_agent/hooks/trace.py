@@ -17,6 +17,7 @@ from marvin_agent.hooks.forms import to_plain
 from marvin_agent.hooks.outcome import Change, Record
 from marvin_agent.hooks.payload import Event
 from marvin_agent.masking import MASK, masked_text, masked_value, names_a_secret
+from marvin_agent.places import make_private_directory
 
 DECISIONS = frozenset({"changed", "blocked", "failed", "timeout", "skipped"})
 SECRET_LIMIT = 8_192
@@ -82,7 +83,7 @@ class Trace:
             return self._decisions[1]
         if self._decisions:
             os.close(self._decisions[1])
-        os.makedirs(directory, mode=0o700, exist_ok=True)
+        make_private_directory(directory)
         self._decisions = (directory, _open(os.path.join(directory, DECISIONS_FILE)))
         return self._decisions[1]
 
