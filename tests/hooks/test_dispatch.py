@@ -34,6 +34,7 @@ class Room:
         self.loop = HookLoop(lambda error, hook: self.strays.append((error, hook)))
         self.dispatcher = Dispatcher(self.registry, self.loop, Limits(limit, limit), self, lambda running: running)
         self._hooks: dict[str, Hook] = {}
+        self.on_lost: Callable[[], None] = lambda: None
 
     def failed(self, failure: Failure) -> None:
         self.failures.append(failure)
@@ -49,6 +50,7 @@ class Room:
 
     def lost(self, culprit: Hook | None, place: str) -> None:
         self.culprits.append(culprit)
+        self.on_lost()
 
     def on(
         self,
@@ -186,6 +188,26 @@ async def test_appended_values_of_all_handlers_are_kept_in_order(room: Room) -> 
         ("library:a", "a"),
         ("library:b", "b"),
     ]
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+async def test_what_a_handler_appends_to_the_event_takes_nothing_away_that_others_gave(
+    room: Room, in_place: bool
+) -> None:
+    for name in ("a", "b"):
+
+        async def give(event: Any, ctx: Any, name: str = name) -> dict[str, Any] | None:
+            if in_place:
+                event.output.context = [name]
+                return None
+            return {"context": [name]}
+
+        room.on("session.compacting", give, f"library:{name}")
+    output = h.CompactingOutput(context=[], prompt=None, preserve_data=None)
+    event = h.SessionCompacting(input=h.SessionOnly(session_id="1"), output=output, previous_preserve_data=None)
+    outcome = await room.send(event)
+    assert outcome.event.output.context == ["a", "b"]
+    assert room.failures == []
 
 
 async def test_the_strictest_decision_counts_whoever_gives_it(room: Room) -> None:
@@ -612,6 +634,21 @@ async def test_no_event_passes_while_the_hooks_are_loaded_again(room: Room) -> N
     assert (await event).refused
 
 
+async def test_a_hook_that_is_taken_out_during_an_event_is_not_asked_any_more(room: Room) -> None:
+    heard: list[str] = []
+
+    async def take_out(event: Any, ctx: Any) -> None:
+        room.registry.hooks[1].off = "it was reloaded"
+
+    async def hear(event: Any, ctx: Any) -> None:
+        heard.append("b")
+
+    room.on("turn.start", take_out, "library:a")
+    room.on("turn.start", hear, "library:b")
+    await room.send(h.TurnStart(turn_index=0))
+    assert heard == []
+
+
 async def test_a_filter_by_tool_takes_patterns(room: Room) -> None:
     heard: list[str] = []
 
@@ -731,6 +768,22 @@ async def test_what_a_handler_does_after_its_loop_was_given_up_is_neither_told_n
     go_on.set()
     room.loop.thread.join()
     assert (room.records, asked, event.input) == ([], [], {"command": "true"})
+
+
+async def test_a_loop_that_several_wait_for_is_given_up_once() -> None:
+    room = Room(limit=0.2)
+
+    async def blocks(event: Any, ctx: Any) -> None:
+        time.sleep(8)
+
+    room.on("tool.execute.before", blocks, "project:blocker")
+    loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    room.on_lost = lambda: room.dispatcher.hold(loaded)
+    outcomes = await asyncio.gather(room.send(before()), room.send(before()))
+    assert [outcome.refused.failed for outcome in outcomes] == [True, True]
+    assert len(room.culprits) == 1
+    loaded.set_result(None)
+    room.loop.abandon()
 
 
 async def test_the_user_can_skip_a_handler(room: Room) -> None:
