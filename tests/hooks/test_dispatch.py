@@ -649,6 +649,18 @@ async def test_a_hook_that_is_taken_out_during_an_event_is_not_asked_any_more(ro
     assert heard == []
 
 
+async def test_a_hook_that_has_routed_stays_closed_when_it_is_loaded_again(room: Room) -> None:
+    async def route(event: Any, ctx: Any) -> None:
+        raise ValueError("no token")
+
+    room.dispatcher.pin("library:a", h.AuthGet)
+    room.on("auth.get", route)
+    output = h.AuthGetOutput(api_key=None, headers={}, base_url=None)
+    given = h.AuthGetInput(session_id="1", provider="p", model_id="m")
+    outcome = await room.send(h.AuthGet(input=given, output=output, purpose="turn"))
+    assert outcome.refused.failed
+
+
 async def test_a_filter_by_tool_takes_patterns(room: Room) -> None:
     heard: list[str] = []
 
