@@ -5,7 +5,6 @@ import json
 import os
 import socket
 import stat
-import time
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +196,7 @@ def test_a_server_that_answers_oddly_is_named_with_its_problem(reply: Reply, pro
     assert problem in found.problem
 
 
-def test_a_silent_server_costs_a_second_at_most_and_the_others_are_found(places: Places) -> None:
+def test_a_silent_server_is_given_up_and_the_others_are_found(places: Places) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
         serving({"/v1/models": as_json({"data": [{"id": "m"}]})}) as b,
@@ -206,9 +205,7 @@ def test_a_silent_server_costs_a_second_at_most_and_the_others_are_found(places:
             LocalServer(provider="a", name="A", port=silent.getsockname()[1]),
             LocalServer(provider="b", name="B", port=b.port),
         )
-        started = time.monotonic()
         one, two = find_local(servers, 0.2)
-        assert time.monotonic() - started < 5
     assert "did not answer" in one.problem
     assert two.models[0].id == "m"
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import sys
-import time
 from pathlib import Path
 from typing import Any, get_args
 
@@ -103,16 +101,6 @@ def test_one_lookup_decodes_one_provider() -> None:
     catalog = Catalog.load()
     catalog.find("anthropic/claude-sonnet-4-5")
     assert list(catalog._entries) == ["anthropic"]
-
-
-@pytest.mark.skipif(sys.gettrace() is not None, reason="measures time")
-def test_a_lookup_from_the_file_on_costs_a_few_milliseconds() -> None:
-    best = 1.0
-    for _ in range(20):
-        started = time.perf_counter()
-        Catalog.load().find("anthropic/claude-sonnet-4-5")
-        best = min(best, time.perf_counter() - started)
-    assert best < 0.01  # 0.6 ms on the machine that it was written on; a whole decoding takes 8
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """A history that moves between providers stays valid for each of them."""
 
 import re
-import time
 from collections import Counter
 
 import pytest
@@ -337,17 +336,11 @@ def test_any_history_becomes_a_valid_one_and_stays_as_it_is_the_second_time(
     assert prepare(prepared, model) == prepared
 
 
-def test_a_thousand_messages_take_a_few_milliseconds() -> None:
+def test_messages_that_need_no_change_stay_the_same_objects() -> None:
     history: list[Message] = [user("begin")]
     for turn in range(333):
         thinking = Thinking(thinking="hm " * 50, thinking_signature="sig")
         history += [said(thinking, call(f"t{turn}"), stop="toolUse"), result(f"t{turn}", "ä" * 5_000), user("on")]
-    fastest = min(_seconds(history) for _ in range(5))
-    assert prepare(history, CLAUDE) == tuple(history)
-    assert fastest < 0.05
-
-
-def _seconds(history: list[Message]) -> float:
-    began = time.perf_counter()
-    prepare(history, CLAUDE)
-    return time.perf_counter() - began
+    prepared = prepare(history, CLAUDE)
+    assert len(prepared) == len(history)
+    assert all(new is old for new, old in zip(prepared, history, strict=True))

@@ -2,14 +2,13 @@
 
 import asyncio
 import os
-import time
 from pathlib import Path
 
 import pytest
 
 from marvin_agent.frontends.tui.draft import Draft
 from marvin_agent.frontends.tui.externaleditor import editor_command
-from marvin_agent.frontends.tui.filelist import FileList
+from marvin_agent.frontends.tui.filelist import SLICE, FileList
 from marvin_agent.frontends.tui.footer import money, short
 from marvin_agent.frontends.tui.fuzzy import best
 from marvin_agent.frontends.tui.header import git_branch, short_path
@@ -132,22 +131,19 @@ async def test_a_hundred_thousand_files_are_searched_without_holding_the_keys_up
     files = FileList(str(tmp_path))
     paths = [f"dir{n % 100}/module_{n}_of_many.py" for n in range(100_000)]
     files.take(paths)
-    longest = 0.0
+    turns = 0
 
     async def watch() -> None:
-        nonlocal longest
+        nonlocal turns
         while True:
-            before = time.perf_counter()
+            turns += 1
             await asyncio.sleep(0)
-            longest = max(longest, time.perf_counter() - before)
 
     watching = asyncio.ensure_future(watch())
-    began = time.perf_counter()
     found = await files.find("mod99999", 20)
-    took = time.perf_counter() - began
     watching.cancel()
     assert found == ["dir99/module_99999_of_many.py"]
-    assert took < 2 and longest < 0.2
+    assert turns >= len(paths) // SLICE
 
 
 def test_markdown_commands_take_their_arguments(tmp_path: Path) -> None:
