@@ -10,6 +10,7 @@ MarvinError
 ├── ToolError               1    what a tool tells the model when it failed
 ├── Refused                 1    a hook, a cap or the user said no to an action
 ├── Aborted               130    the user interrupted
+├── InternalError           1    marvin itself is at fault
 └── ProviderError           1    a model call failed
     ├── AuthenticationError      no key, or one that the provider does not take
     ├── AccessError              the key may not do this
@@ -24,6 +25,7 @@ MarvinError
     └── ProtocolError            retry: what arrived makes no sense, or ended without an end
 """
 
+import os
 from collections.abc import Sequence
 
 
@@ -202,3 +204,9 @@ class ProtocolError(ProviderError):
 def _duration(seconds: float) -> str:
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 120 else f"{round(minutes / 60)} h"
+
+
+def of_file(error: OSError) -> MarvinError:
+    """What the system says of a file, as an error to show."""
+    name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return MarvinError(f"{name}{error.strerror or error}")

@@ -410,3 +410,17 @@ async def test_the_conversation_is_exported_and_never_over_a_file(tmp_path: Path
         await app.press("enter")
         await app.until_shown("cannot be written")
     assert (marvin.work / "talk.md").read_text() == page
+
+
+async def test_a_key_that_cannot_do_its_work_says_so_and_the_app_goes_on(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi."}, reasoning=True)
+    async with driven(marvin, "hello") as one:
+        await one.until_shown("Hi.")
+        assert one.app.engine
+        path = one.app.engine.session.path
+        assert path
+        Path(path).unlink()
+        await one.press("shift+tab")
+        await one.until_shown("it was in use")
+        await one.type("still here")
+        assert one.app.prompt.text == "still here"

@@ -259,6 +259,41 @@ async def test_rules_are_shown_and_what_is_remembered_can_be_forgotten(tmp_path:
     assert [str(rule) for rule in remembered.rules(str(marvin.work))] == ["bash(echo *)"]
 
 
+async def test_remembered_rules_that_cannot_be_read_or_written_are_an_error_and_the_app_goes_on(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi."})
+    file = marvin.config_dir / "permissions.json"
+    file.write_text("{ broken")
+    async with driven(marvin) as one:
+        await one.until_shown("Enter sends")
+        await send(one, "/permissions")
+        await one.until_shown("permissions.json:1")
+        file.unlink()
+        Remembered(str(marvin.config_dir)).add(str(marvin.work), [parse_rule("bash(make *)")])
+        lock = marvin.config_dir / "permissions.json.lock"
+        lock.unlink()
+        lock.mkdir()
+        one.app.prompt.clear_text()
+        await send(one, "/permissions")
+        await one.until_shown("remembered for this project")
+        await one.press("end", "delete")
+        await one.until_shown("Is a directory")
+        assert "bash(make *)" in one.text
+
+
+async def test_a_key_that_cannot_be_stored_is_an_error_and_the_app_goes_on(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi."})
+    (marvin.config_dir / "auth.json").symlink_to("/proc/nowhere/auth.json")
+    async with driven(marvin) as one:
+        await one.until_shown("Enter sends")
+        await send(one, "/login openai")
+        await one.until_shown("API key of openai")
+        await one.until(lambda: getattr(one.app.screen, "listens", True), "the end of the grace")
+        await one.type("abcdefghijklmnop")
+        await one.press("enter")
+        await one.until_shown("/proc/nowhere")
+        assert not one.app.screen.is_modal
+
+
 async def send(one: Driven, text: str) -> None:
     await one.type(text)
     await one.press("enter")

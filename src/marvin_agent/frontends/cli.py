@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from marvin_agent import __version__
-from marvin_agent.errors import Aborted, MarvinError, UsageError
+from marvin_agent.errors import Aborted, MarvinError, UsageError, of_file
 
 NOT_WRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 COMMANDS = {
@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 128 + 13
     except OSError as error:
         if error.filename is not None:
-            return _tell(MarvinError(f"{os.fsdecode(error.filename)}: {error.strerror}"), words)
+            return _tell(of_file(error), words)
         if error.errno not in NOT_WRITABLE:
             raise
         return cannot_print(error)

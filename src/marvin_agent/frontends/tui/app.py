@@ -283,7 +283,10 @@ class MarvinApp(GuestApp):
         self.begin_leaving("quit")
 
     async def action_key(self, name: str) -> None:
-        await self.key_actions.do(name)
+        try:
+            await self.key_actions.do(name)
+        except MarvinError as error:
+            self.tell(error.show(), "error", "marvin")
 
     @on(PromptEditor.HelpWanted)
     def _help_wanted(self) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
 from marvin_agent.agent.queue import Delivery, Prompt
-from marvin_agent.errors import MarvinError
+from marvin_agent.errors import MarvinError, of_file
 from marvin_agent.frontends.stdin import Asked
 from marvin_agent.later import Later
 
@@ -62,8 +62,9 @@ class Sender:
         app, text = self._app, prompt.text
         try:
             made = await (self._shell(text) if text.startswith("!") else app.commands.run(text))
-        except MarvinError as error:
-            app.tell(error.show(), "error", "marvin")
+        except (MarvinError, OSError) as error:
+            problem = error if isinstance(error, MarvinError) else of_file(error)
+            app.tell(problem.show(), "error", "marvin")
             if app.prompt.is_empty and (text.startswith("!") or app.commands.is_to_be_mended(text)):
                 app.prompt.write(text)
             return
