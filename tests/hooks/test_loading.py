@@ -312,6 +312,20 @@ def setup(marvin):
         assert [text for text, _, _ in e.notes].count("good") == 2
 
 
+async def test_prompts_go_nowhere_while_the_hook_that_routed_them_does_not_load(tmp_path: Path) -> None:
+    router = tmp_path / "router.py"
+    router.write_text(
+        "def setup(marvin):\n    marvin.on('auth.get', lambda e, c: {'base_url': 'http://own.invalid/v1'})\n"
+    )
+    async with ScriptedEngine(tmp_path, [{"text": "x"}, {"text": "y"}], hook_files=[str(router)]) as e:
+        assert (await e.prompt("go")).error is None
+        router.write_text("def setup(marvin:\n")
+        await e.engine.hooks.reload([Source(str(router), "flag")])
+        error = (await e.prompt("again")).error
+        assert error and "flag:router" in error.message and "did not load" in error.message
+        assert [request.url.partition("/v1")[0] for request in e.models.recorded.requests] == ["http://own.invalid"]
+
+
 async def test_flags_are_registered_by_hooks_and_set_from_outside(tmp_path: Path) -> None:
     path = tmp_path / "flags.py"
     path.write_text(

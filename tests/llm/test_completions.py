@@ -444,6 +444,11 @@ def test_calls_however_they_are_counted(chunks: tuple[dict, ...]):
     assert message.stop_reason == "toolUse"
 
 
+def test_a_piece_that_repeats_the_name_and_begins_an_inner_object_goes_on_with_the_call():
+    message = read(piece("a", '{"x":', index=0), piece("a", '{"y":1}}', index=0), delta("tool_calls"))
+    assert calls(message) == [("a", {"x": {"y": 1}})]
+
+
 def test_a_call_of_the_same_tool_again_is_another_call():
     message = read(piece("a", '{"x":1}', index=0), piece("a", '{"x":1}', index=0), delta("tool_calls"))
     assert calls(message) == [("a", {"x": 1})] * 2

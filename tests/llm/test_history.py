@@ -20,6 +20,7 @@ from marvin_agent.messages import (
     ToolCall,
     ToolResultMessage,
     UserMessage,
+    changed,
     encode,
 )
 
@@ -62,6 +63,14 @@ def test_a_history_that_needs_no_change_consists_of_the_same_objects() -> None:
         said(Text(text="done")),
     )
     assert all(a is b for a, b in zip(prepare(history, CLAUDE), history, strict=True))
+
+
+def test_a_call_that_a_hook_changed_has_the_arguments_that_ran() -> None:
+    changed_one = changed(result("2"), input=Raw(b'{"path":"b"}'))
+    history = (user("hi"), said(call("1"), call("2"), stop="toolUse"), result("1"), changed_one)
+    message = prepare(history, CLAUDE)[1]
+    assert isinstance(message, AssistantMessage)
+    assert [one.input for one in message.tool_calls] == [{"path": "a"}, {"path": "b"}]
 
 
 def test_a_hook_message_becomes_a_user_message() -> None:

@@ -1,6 +1,7 @@
 """HTTP as servers on this machine speak it, and as they should not."""
 
 import asyncio
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -178,3 +179,22 @@ def test_a_model_on_this_machine_loads_nothing_for_other_machines():
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "False False\n"
     )
+
+
+async def test_a_request_that_nobody_waits_for_any_more_is_dropped_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> socket.socket:
+            connection, _ = server.accept()
+            connection.recv(4096)
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            return connection
+
+        accepting = asyncio.get_running_loop().run_in_executor(None, accept)
+        request = HttpRequest(url=f"http://127.0.0.1:{server.getsockname()[1]}/x", headers={}, body=b"{}")
+        async with HttpTransport(idle_timeout=5).send(request):
+            connection = await accepting
+        # The loop has had no turn since.
+        with connection:
+            connection.settimeout(5)
+            assert connection.recv(1) == b""
