@@ -194,3 +194,21 @@ def test_a_link_to_a_file_kept_elsewhere_stays_a_link(tmp_path: Path) -> None:
 def test_positions_are_only_looked_for_when_asked() -> None:
     # Not JSON at all: were positions taken at once, this would fail.
     assert Document("f", {"a": 1}, b"nonsense").value == {"a": 1}
+
+
+def test_the_content_is_on_the_disk_before_it_has_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def synced(descriptor: int) -> None:
+        steps.append("directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "content")
+        sync(descriptor)
+
+    def renamed(old: str, new: str) -> None:
+        steps.append("name")
+        replace(old, new)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", renamed)
+    write_json(str(tmp_path / "a.json"), {"a": 1})
+    assert steps == ["content", "name", "directory"]

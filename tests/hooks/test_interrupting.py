@@ -84,6 +84,22 @@ async def test_a_second_abort_leaves_hooks_that_are_told_of_the_first(tmp_path: 
         assert [result.status for result in results(e)] == ["aborted"]
 
 
+async def test_a_second_abort_keeps_no_result_that_a_closed_hook_has_not_seen(tmp_path: Path) -> None:
+    hook = Hangs("tool.execute.after", on_error="closed")
+    commands = ["while [ ! -e done ]; do sleep 0.01; done; touch began; sleep 600", "echo printed; touch done"]
+    replies = [{"toolCalls": [{"name": "bash", "arguments": {"command": command}} for command in commands]}]
+    async with ScriptedEngine(tmp_path, replies, hooks={"h": hook}) as e:
+        e.engine.submit(Prompt("go"))
+        while not (e.work / "began").exists():
+            await asyncio.sleep(0.01)
+        e.engine.abort()
+        await hook.reached.wait()
+        e.engine.abort()
+        await e.engine.wait_until_idle()
+        assert [result.status for result in results(e)] == ["aborted", "aborted"]
+        assert not any("printed" in text_of(result.content) for result in results(e))
+
+
 @pytest.mark.parametrize("event", ["agent.end", "agent.settled", "message.end"])
 async def test_a_session_change_from_the_end_of_a_run_happens(tmp_path: Path, event: str) -> None:
     asked: list[Any] = []

@@ -132,6 +132,25 @@ async def test_own_writes_are_no_surprise(ctx: FakeContext) -> None:
     assert (ctx.cwd / "a.txt").read_text() == "four\n"
 
 
+async def test_a_file_that_changed_since_it_was_written_is_not_written_again(ctx: FakeContext) -> None:
+    await ctx.call(write, path="a.txt", content="one\n")
+    (ctx.cwd / "a.txt").write_text("somebody's\n")
+    with pytest.raises(ToolFailure, match="changed since you last saw it"):
+        await ctx.call(write, path="a.txt", content="two\n")
+    assert (ctx.cwd / "a.txt").read_text() == "somebody's\n"
+
+
+async def test_a_replaced_file_keeps_its_attributes(ctx: FakeContext) -> None:
+    path = ctx.cwd / "a.txt"
+    path.write_text("one\n")
+    try:
+        os.setxattr(path, "user.origin", b"here")
+    except (AttributeError, OSError):
+        pytest.skip("this file system has no attributes")
+    await ctx.call(write, path="a.txt", content="two\n")
+    assert os.getxattr(path, "user.origin") == b"here"
+
+
 async def test_a_touched_file_is_the_same_file(ctx: FakeContext) -> None:
     path = ctx.cwd / "a.txt"
     path.write_text("one\n")
