@@ -2,6 +2,7 @@
 
 import pytest
 
+from marvin_agent.llm.secrecy import mask
 from marvin_agent.masking import MASK, masked_text, masked_value, names_a_secret
 
 
@@ -38,7 +39,7 @@ def test_secrets_in_a_text_are_masked_and_the_rest_is_kept(text: str, shown: str
 
 @pytest.mark.parametrize(
     "text",
-    ["risk-averse-development", "max_tokens", "https://host:8080/a@b", "the key is under the mat", "bash(git *)"],
+    ["risk-averse-development", "max_tokens", "https://host:8080/a@b", "the key is under the mat", "bash(git *)", "fw_interface_name_of_card"],
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert masked_text(text) == text
@@ -57,3 +58,26 @@ def test_values_are_masked_by_the_name_that_they_go_by() -> None:
         "list": [{"token": ""}, MASK],
         "x": True,
     }
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sk-ant-api03-AbCdEf0123456789_x",
+        "sk-proj-AbCdEf0123456789",
+        "gsk_AbCdEf0123456789",
+        "xai-AbCdEf0123456789",
+        "csk-AbCdEf0123456789",
+        "fw_AbCdEf0123456789",
+        "hf_AbCdEf0123456789",
+        "r8_AbCdEf0123456789",
+        "pplx-AbCdEf0123456789",
+        "nvapi-AbCdEf0123456789",
+        "AIzaSyA0123456789abcdefghijklmn",
+        "github_pat_AbCdEf0123456789",
+        "ghp_AbCdEf0123456789",
+    ],
+)
+def test_traces_and_errors_know_the_keys_of_the_same_providers(key: str) -> None:
+    assert key not in masked_text(f"with {key} it works")
+    assert key not in mask(f"with {key} it works")

@@ -29,8 +29,9 @@ _FORMS = re.compile(
               | \bbearer\s+
               | ://[^\s/:@]*:(?=[^\s/@]+@)                # https://user:...@host
       )[^\s"'@,;]+
-    | \b(?:sk|pk|rk|xai|glpat|xox[abeprs])-[\w-]{{8,}}    # by the beginnings that providers give their keys
+    | \b(?:sk|pk|rk|xai|csk|pplx|nvapi|glpat|xox[abeprs])-[\w-]{{8,}}   # as providers let their keys begin
     | \b(?:gh[opsur]|github_pat|hf|gsk|npm)_\w{{8,}}
+    | \b(?:fw|r8)_(?=[a-z_]*\d)\w{{16,}}                    # names in a program may begin so, too
     | \bAKIA[A-Z0-9]{{12,}}
     | \bAIza[\w-]{{20,}}
     | \beyJ[\w-]{{10,}}\.[\w-]+\.[\w-]*
