@@ -5,12 +5,18 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any, Literal
-
-import msgspec
+from typing import Literal
 
 from marvin_agent.errors import MarvinError, NetworkError, SilenceError, UsageError
-from marvin_agent.llm.offline.recording import Header, Line, RecordedEnd, RecordedHead, RecordedRequest, chunk_line
+from marvin_agent.llm.offline.recording import (
+    Header,
+    Line,
+    RecordedEnd,
+    RecordedHead,
+    RecordedRequest,
+    chunk_line,
+    decoded_body,
+)
 from marvin_agent.llm.offline.secrets import Secrets
 from marvin_agent.llm.transport import Response, Transport
 from marvin_agent.llm.values import HttpRequest
@@ -120,7 +126,7 @@ class _Exchange:
                 exchange=self._number,
                 url=self._secrets.url(request.url),
                 headers=self._secrets.request_headers(request.headers),
-                body=_decoded(self._secrets.mask(request.body)),
+                body=decoded_body(self._secrets.mask(request.body)),
             )
         )
 
@@ -189,10 +195,3 @@ class _File:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-
-def _decoded(body: bytes) -> Any:
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return body.decode("utf-8", "replace")

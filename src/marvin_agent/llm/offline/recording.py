@@ -66,6 +66,14 @@ class RecordedEnd(Value, tag="end"):
 Line: TypeAlias = Header | RecordedRequest | RecordedHead | RecordedChunk | RecordedEnd
 
 
+def decoded_body(body: bytes) -> Any:
+    """The body of a request as a recording has it: decoded, or the text when it is not JSON."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return body.decode("utf-8", "replace")
+
+
 def chunk_line(exchange: int, at: float, data: bytes) -> RecordedChunk:
     """The line of a chunk."""
     try:

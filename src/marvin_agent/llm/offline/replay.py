@@ -6,11 +6,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
-
 from marvin_agent.errors import BadRequestError, NetworkError, SilenceError
 from marvin_agent.llm.offline.difference import Comparison
-from marvin_agent.llm.offline.recording import Recorded, Recording
+from marvin_agent.llm.offline.recording import Recorded, Recording, decoded_body
 from marvin_agent.llm.transport import Response
 from marvin_agent.llm.values import HttpRequest
 
@@ -65,7 +63,7 @@ class ReplayTransport:
             )
         if not self._strict:
             return self._left[0]
-        path, body = urlsplit(request.url).path, _decoded(request.body)
+        path, body = urlsplit(request.url).path, decoded_body(request.body)
         # Requests that were under way at the same time may come in another order now.
         expected = self._left[0]
         together = [exchange for exchange in self._left if exchange.first <= expected.last]
@@ -139,10 +137,3 @@ class _ReplayedResponse:
 async def _breathe() -> None:
     """A stream that never waits would keep keys, aborts and timers from being served."""
     await asyncio.sleep(0)
-
-
-def _decoded(body: bytes) -> Any:
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return body.decode("utf-8", "replace")
