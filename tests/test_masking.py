@@ -39,7 +39,14 @@ def test_secrets_in_a_text_are_masked_and_the_rest_is_kept(text: str, shown: str
 
 @pytest.mark.parametrize(
     "text",
-    ["risk-averse-development", "max_tokens", "https://host:8080/a@b", "the key is under the mat", "bash(git *)", "fw_interface_name_of_card"],
+    [
+        "risk-averse-development",
+        "max_tokens",
+        "https://host:8080/a@b",
+        "the key is under the mat",
+        "bash(git *)",
+        "fw_interface_name_of_card",
+    ],
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert masked_text(text) == text

@@ -257,6 +257,37 @@ async def one_round() -> None:
     await asyncio.sleep(0)
 
 
+async def test_what_a_hook_made_of_a_request_is_sent_again_when_the_first_attempt_fails(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def setup(marvin: HookAPI) -> None:
+        @marvin.on("chat.request")
+        async def mark(event: Any, ctx: Any) -> None:
+            calls.append(1)
+            event.payload["user"] = "me"
+
+    async with ScriptedEngine(tmp_path, [{"fault": {"status": 503}}, {"text": "x"}], hooks={"t": setup}) as e:
+        await e.prompt("go")
+        assert [body["user"] for body in e.bodies] == ["me", "me"]
+        assert len(calls) == 1
+
+
+@pytest.mark.parametrize("headers", [{"x y": "1"}, {"x": "1\r\nhost: elsewhere"}, {"": "1"}, {"x": "\u00e9"}])
+async def test_a_header_that_cannot_be_sent_as_it_is_is_told_and_not_sent(
+    tmp_path: Path, headers: dict[str, str]
+) -> None:
+    def setup(marvin: HookAPI) -> None:
+        marvin.on("auth.get", lambda event, ctx: {"headers": headers, "api_key": "k"})
+
+    async with ScriptedEngine(tmp_path, AGAIN, hooks={"t": setup}) as e:
+        await e.prompt("go")
+        (failed,) = e.of(out.HookFailed)
+        assert "cannot be sent as it is" in failed.error
+        (request,) = e.models.recorded.requests
+        assert not headers.keys() & request.headers.keys()
+        assert "authorization" not in request.headers, "a handler contributes all or nothing"
+
+
 async def test_one_tool_as_a_text_is_that_tool_and_not_its_letters(tmp_path: Path) -> None:
     def setup(marvin: HookAPI) -> None:
         @marvin.on("tool.execute.before", tools="bash")

@@ -12,6 +12,7 @@ from traffic import KEY, FakeTransport, read, request
 
 from marvin_agent.errors import NetworkError, SilenceError, UsageError
 from marvin_agent.llm.offline.record import Recorder
+from marvin_agent.llm.offline.secrets import Secrets
 from marvin_agent.llm.values import HttpRequest
 
 
@@ -197,3 +198,10 @@ async def test_an_interrupted_request_is_marked_and_the_interrupt_goes_on(tmp_pa
         await task
     await transport.close()
     assert lines(path)[-1]["how"] == "left"
+
+
+def test_of_two_keys_one_of_which_begins_the_other_no_rest_is_left() -> None:
+    secrets = Secrets()
+    secrets.learn("http://h/", {"x-api-key": "abcdefgh"})
+    secrets.learn("http://h/", {"authorization": "Bearer abcdefghijklmnop"})
+    assert secrets.mask(b"it was abcdefghijklmnop") == b"it was ***"
