@@ -14,7 +14,7 @@ import pytest
 from marvin_agent.agent import events as out
 from marvin_agent.agent.commands import Call, run_command
 from marvin_agent.errors import HookError, RequiredHookError
-from marvin_agent.hooks.sources import Source, hooks_at, hooks_in
+from marvin_agent.hooks.sources import Source, each_once, hooks_at, hooks_in
 from marvin_agent.testing.engine import ScriptedEngine
 
 NOTE = """
@@ -324,6 +324,15 @@ async def test_prompts_go_nowhere_while_the_hook_that_routed_them_does_not_load(
         error = (await e.prompt("again")).error
         assert error and "flag:router" in error.message and "did not load" in error.message
         assert [request.url.partition("/v1")[0] for request in e.models.recorded.requests] == ["http://own.invalid"]
+
+
+def test_a_file_that_is_named_twice_is_loaded_where_it_is_named_more_explicitly(tmp_path: Path) -> None:
+    a, b, link = (str(tmp_path / name) for name in ("a.py", "b.py", "link.py"))
+    hook(Path(a))
+    hook(Path(b))
+    os.symlink(a, link)
+    found = each_once([Source(a, "global"), Source(b, "global"), Source(link, "flag")])
+    assert [(source.path, source.scope) for source in found] == [(b, "global"), (link, "flag")]
 
 
 async def test_flags_are_registered_by_hooks_and_set_from_outside(tmp_path: Path) -> None:
