@@ -473,6 +473,15 @@ def test_the_configuration_isolates_a_hook_and_names_its_variables(tmp_path: Pat
     assert "one None False 1" in done.stderr
 
 
+async def test_a_process_speaks_for_its_own_hook_whatever_it_says(tmp_path: Path) -> None:
+    settings = {"flag:own": {"of": "own"}, "flag:other": {"of": "other"}}
+    path = hook(tmp_path, "pass")
+    async with ScriptedEngine(tmp_path, hook_files=[path], settings=settings) as e:
+        service = host_of(e)._service
+        assert service.engine("setting", ["flag:other"], {}, None) == {"of": "own"}
+        assert service.engine("setting", [], {"hook": "flag:other"}, None) == {"of": "own"}
+
+
 def test_every_member_that_hooks_reach_is_served_or_left_out_on_purpose() -> None:
     def public(protocol: type) -> set[str]:
         return {name for name in vars(protocol) if not name.startswith("_")}
