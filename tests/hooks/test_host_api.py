@@ -23,6 +23,7 @@ from marvin_agent.hooks.engine import Engine, Interface
 from marvin_agent.hooks.hosts import services
 from marvin_agent.hooks.hosts.child import values
 from marvin_agent.hooks.hosts.process import environment_for
+from marvin_agent.hooks.hosts.rpc import RpcError
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.llm.values import Model
 from marvin_agent.messages import AssistantMessage, HookMessage, Text, ToolResultMessage, Usage, encode, text_of
@@ -480,6 +481,23 @@ async def test_a_process_speaks_for_its_own_hook_whatever_it_says(tmp_path: Path
         service = host_of(e)._service
         assert service.engine("setting", ["flag:other"], {}, None) == {"of": "own"}
         assert service.engine("setting", [], {"hook": "flag:other"}, None) == {"of": "own"}
+
+
+async def test_a_process_reaches_what_hooks_may_and_nothing_else(tmp_path: Path) -> None:
+    path = hook(tmp_path, "pass")
+    async with ScriptedEngine(tmp_path, hook_files=[path]) as e:
+        service = host_of(e)._service
+        for dialog in (["forget", "flag:own"], ["notify", "x", "info", "y"], []):
+            with pytest.raises(RpcError, match="no dialog"):
+                await service.engine("ask", dialog, {}, None)
+        for member in ("forget", "post", "_engine", "interface"):
+            with pytest.raises(RpcError, match="for hooks"):
+                service.engine(member, [], {}, None)
+        for member in ("_current", "append_message"):
+            with pytest.raises(AttributeError):
+                service.sessions(None, member, [])
+        with pytest.raises(HookError, match="has ended"):
+            service.engine("abort", [], {}, 77)
 
 
 def test_every_member_that_hooks_reach_is_served_or_left_out_on_purpose() -> None:
