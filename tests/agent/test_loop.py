@@ -407,3 +407,22 @@ async def test_a_message_of_a_hook_that_cannot_be_stored_is_an_error_that_the_us
         assert notice.level == "error"
         assert "was removed while it was in use" in notice.text
         assert len(e.bodies) == 1
+
+
+@pytest.mark.parametrize(("lines", "told"), [(3, ""), (2_000, "could not be written to a file: File exists")])
+async def test_what_a_closed_hook_saw_whole_is_cut_also_where_no_file_can_be_made(
+    tmp_path: Path, lines: int, told: str
+) -> None:
+    def setup(marvin: HookAPI) -> None:
+        marvin.on("tool.execute.after", lambda event, ctx: None, on_error="closed")
+
+    replies = [{"toolCalls": [call("bash", command=f"seq {lines}")]}, {"text": "ok"}]
+    async with ScriptedEngine(tmp_path, replies, hooks={"sees": setup}) as e:
+        assert e.engine.session.path
+        files = Path(e.engine.session.path.removesuffix(".jsonl") + ".files")
+        files.parent.mkdir(parents=True, mode=0o700)
+        files.write_text("in the way")
+        summary = await e.prompt("go")
+        assert summary.error is None
+        (result,) = [m for m in e.engine.session.messages() if isinstance(m, ToolResultMessage)]
+        assert told in text_of(result.content)

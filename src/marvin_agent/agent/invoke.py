@@ -224,7 +224,7 @@ class Invoker:
             if not isinstance(part, Text):
                 parts.append(part)
                 continue
-            text, path = shorten(part.text, self.home.scratch)
+            text, path = shorten(part.text, lambda: self.home.scratch)
             parts.append(Text(text=text))
             if path and isinstance(result.details, dict):
                 result.details = {**result.details, "truncated": True, "fullOutput": path}

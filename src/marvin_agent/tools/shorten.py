@@ -1,17 +1,18 @@
 """Cuts a result that hooks had to see whole to what a model may get; all of it goes to a file beside the session."""
 
 import os
+from collections.abc import Callable
 
 from marvin_agent.tools.truncate import MAX_BYTES, human_size, size, tail
 
 
-def shorten(text: str, scratch: str) -> tuple[str, str | None]:
-    """The text, or its end and the file that holds all of it."""
+def shorten(text: str, scratch: Callable[[], str]) -> tuple[str, str | None]:
+    """The text, or its end and the file that holds all of it; `scratch` makes the directory for that."""
     end = tail(text)
     if end.whole:
         return text, None
-    path = os.path.join(scratch, f"output-{os.urandom(6).hex()}.log")
     try:
+        path = os.path.join(scratch(), f"output-{os.urandom(6).hex()}.log")
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
             file.write(text.encode("utf-8", "replace"))
     except OSError as error:
