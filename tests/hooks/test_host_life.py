@@ -302,6 +302,16 @@ async def slow(event, ctx):
         await asyncio.wait({work})
 
 
+async def test_crashes_with_a_handler_that_ended_well_in_between_are_not_in_a_row(tmp_path: Path) -> None:
+    body = "marvin.on('tool.execute.before', lambda event, ctx: event.input.get('crash') and os._exit(3))"
+    async with ScriptedEngine(tmp_path, hook_files=[hook(tmp_path, body)]) as e:
+        await send(e, before(crash=True))
+        await until(lambda: host_of(e).down is None)
+        assert host_of(e).crashes == 1
+        assert (await send(e, before())).refused is None
+        assert host_of(e).crashes == 0
+
+
 async def test_a_handler_that_routed_once_stays_closed_over_a_restart(tmp_path: Path) -> None:
     body = "marvin.on('auth.get', lambda event, ctx: {'base_url': 'http://127.0.0.1:1'})"
     async with ScriptedEngine(tmp_path, hook_files=[hook(tmp_path, body)]) as e:
