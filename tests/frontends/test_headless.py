@@ -161,6 +161,22 @@ def test_an_error_of_the_command_line_that_cannot_be_written_keeps_its_exit_code
     assert (process.returncode, said) == (2, b"")
 
 
+@pytest.mark.parametrize("last", [b"header", b"tool.start"])
+def test_a_run_whose_reader_has_left_is_stopped(marvin: Marvin, last: bytes) -> None:
+    loud = "while [ ! -e end ]; do echo more; sleep 0.1; done"
+    marvin.script({"toolCalls": [{"name": "bash", "arguments": {"command": loud}}], "repeat": True})
+    with marvin.start("--auto", "--output", "stream-json", "go") as process:
+        assert process.stdout
+        while last not in process.stdout.readline():
+            pass
+        process.stdout.close()
+        try:
+            assert process.wait(timeout=30) == 128 + 13
+        finally:
+            (marvin.work / "end").touch()
+            process.kill()
+
+
 # JSON.
 
 

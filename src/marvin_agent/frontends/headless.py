@@ -124,15 +124,18 @@ class Headless:
     async def _render(self, events: AsyncIterator[out.EngineEvent]) -> None:
         async for event in events:
             self._result.hear(event)
-            if self._unprintable:
+            if self._unprintable is None:
+                try:
+                    self._output.show(event)
+                    continue
+                except OSError as error:
+                    self._unprintable = error
+            elif not isinstance(event, out.AgentStarted):
                 continue
-            try:
-                self._output.show(event)
-            except OSError as error:
-                # Nobody reads what is printed: there is nobody to work for. The session keeps what there is.
-                self._unprintable = error
-                if self._engine:
-                    self._engine.abort()
+            # Nobody reads what is printed: there is nobody to work for, also when the run begins only now. The session
+            # keeps what there is.
+            if self._engine:
+                self._engine.abort()
 
     def _know(self, engine: Engine) -> None:
         self._result.usage = engine.spent
