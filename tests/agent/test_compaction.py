@@ -1,8 +1,13 @@
 """Where a conversation is cut when it is summed up."""
 
+import asyncio
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from marvin_agent.agent.compaction import estimate, plan_for
+from marvin_agent.hooks.api import HookAPI
 from marvin_agent.messages import (
     AssistantMessage,
     HookMessage,
@@ -13,10 +18,12 @@ from marvin_agent.messages import (
     ToolResultMessage,
     UserMessage,
     raw,
+    text_of,
     user,
 )
 from marvin_agent.session.entries import MessageEntry
 from marvin_agent.session.store import Session
+from marvin_agent.testing.engine import ScriptedEngine
 
 WORD = "word " * 80
 """A hundred tokens, by the estimate."""
@@ -74,3 +81,23 @@ def test_a_summary_alone_is_not_summed_up_again() -> None:
 
 def test_an_image_counts_as_a_thousand_tokens() -> None:
     assert estimate([UserMessage(content=(Image(data="aaaa", mime_type="image/png"),))]) == 1_000
+
+
+async def test_what_is_said_while_the_summary_is_made_stays(tmp_path: Path) -> None:
+    stored = asyncio.Event()
+    here = asyncio.get_running_loop()
+
+    def setup(marvin: HookAPI) -> None:
+        @marvin.on("session.compacting")
+        async def say(event: Any, ctx: Any) -> None:
+            marvin.send_message({"custom_type": "note", "content": "meanwhile"})
+            here.call_soon_threadsafe(stored.set)
+
+    replies = [{"text": "answer"}, {"text": "the summary"}]
+    async with ScriptedEngine(tmp_path, replies, hooks={"says": setup}) as e:
+        await e.prompt("question")
+        await e.engine.compact()
+        assert stored.is_set()
+        texts = [text_of(message.content) for message in e.engine.session.messages()]
+    assert "the summary" in texts[0]
+    assert texts[1:] == ["meanwhile"]
