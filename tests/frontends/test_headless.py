@@ -165,11 +165,18 @@ def test_an_error_of_the_command_line_that_cannot_be_written_keeps_its_exit_code
 def test_a_run_whose_reader_has_left_is_stopped(marvin: Marvin, last: bytes) -> None:
     loud = "while [ ! -e end ]; do echo more; sleep 0.1; done"
     marvin.script({"toolCalls": [{"name": "bash", "arguments": {"command": loud}}], "repeat": True})
-    with marvin.start("--auto", "--output", "stream-json", "go") as process:
+    (marvin.work / "late.py").write_text(
+        "import os, time\ndef setup(marvin):\n    @marvin.on('app.start')\n    def wait(event, ctx):\n"
+        "        while not os.path.exists('begin'):\n            time.sleep(0.01)\n"
+    )
+    if last != b"header":
+        (marvin.work / "begin").touch()
+    with marvin.start("--auto", "--output", "stream-json", "--hook", "late.py", "go") as process:
         assert process.stdout
         while last not in process.stdout.readline():
             pass
         process.stdout.close()
+        (marvin.work / "begin").touch()
         try:
             assert process.wait(timeout=30) == 128 + 13
         finally:
