@@ -70,9 +70,11 @@ def test_the_header_on_the_page_is_one() -> None:
 
 def test_the_modes_and_settings_on_the_page_of_permissions_are_those_that_there_are() -> None:
     assert tuple(rows(page("permissions"))) == MODES
-    (example,) = json_blocks("permissions")
-    settings = msgspec.convert(example, Settings)
-    Rules.of(msgspec.to_builtins(settings.permissions))
+    examples = json_blocks("permissions")
+    assert examples
+    for example in examples:
+        settings = msgspec.convert(example, Settings)
+        Rules.of(msgspec.to_builtins(settings.permissions))
 
 
 def test_the_files_that_no_mode_edits_are_guarded_as_the_page_says() -> None:
@@ -94,7 +96,10 @@ UNCOVERED = code(
 WHOLE = {
     "git -c": "git -c core.pager=x log",
     "git -C": "git -C /elsewhere log",
-    "find -exec": "find . -exec x {} ;",
+    "find -execdir": "find . -execdir x {} ;",
+    "uniq a b": "uniq a b",
+    "git mv x .git/hooks/y": "git mv x .git/hooks/y",
+    "git clone": "git clone url /elsewhere",
     "tar -xI": "tar -xI x a.tar",
     "sed -i": "sed -i s/a/b/ file",
     "sed 's/a/b/e'": "sed s/a/b/e file",

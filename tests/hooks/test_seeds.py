@@ -516,6 +516,9 @@ async def test_seed_004_conflicts_the_first_command_and_the_first_renderer_win_a
         await e.prompt("hi")
         assert [(failure.hook, failure.error) for failure in e.of(out.HookFailed)] == [
             ("library:b", "the command /hello is taken by library:a"),
+        ]
+        # What is only drawn otherwise costs a hook nothing else of what it does.
+        assert [(notice.source, notice.text) for notice in e.of(out.Notice)] == [
             ("library:d", "messages of type 'note' are rendered by library:c already"),
         ]
 

@@ -46,9 +46,6 @@ def run(
 def _typed(provider: str, ask: Callable[[str], str]) -> str:
     try:
         return ask(f"API key of {provider} (not shown): ")
-    except EOFError:
-        print(file=sys.stderr)  # Ctrl-D leaves the cursor behind the question
-        return ""
     except UnicodeDecodeError:
         return "\ufffd"  # no key has what is no text
 
