@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.keys import _character_to_key
 
 from marvin_agent.frontends.cli import parse
 from marvin_agent.frontends.stdin import Asked
@@ -34,9 +35,14 @@ class Driven:
             await self._pilot.pause()
 
     async def type(self, text: str) -> None:
-        """Put a text where the keys go, as if it were typed."""
-        named = {" ": "space", "/": "slash", "@": "at", "!": "exclamation_mark", "?": "question_mark", ".": "full_stop"}
-        await self._pilot.press(*[named.get(letter, letter) for letter in text])
+        """Put a text where the keys go, as if it were typed quickly: the pilot rests after every key, people do not."""
+        driver = self.app._driver
+        assert driver
+        for letter in text:
+            key = events.Key(_character_to_key(letter), letter)
+            key.set_sender(self.app)
+            driver.send_message(key)
+        await self._pilot.pause()
 
     async def until(self, true: Callable[[], object], what: str = "it") -> None:
         """Wait for something to become true."""

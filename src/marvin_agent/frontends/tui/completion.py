@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len
@@ -9,6 +10,7 @@ from textual.content import Content
 
 from marvin_agent.frontends.tui.choices import Choices
 from marvin_agent.frontends.tui.filelist import FileList
+from marvin_agent.frontends.tui.latest import run_latest
 from marvin_agent.text import one_line
 
 SHOWN = 50
@@ -106,7 +108,7 @@ class Completion:
             self._hide()
             return
         start, find = found
-        self.menu.run_worker(self._fill(find, (row, start, column)), group="completion", exclusive=True)
+        run_latest(self.menu, partial(self._fill, find, (row, start, column)), "completion")
 
     def ask(self, editor: Editor) -> None:
         """The user asks for the menu."""

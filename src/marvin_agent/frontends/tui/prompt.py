@@ -15,6 +15,7 @@ from marvin_agent.errors import MarvinError
 from marvin_agent.frontends.tui.completion import Completion
 from marvin_agent.frontends.tui.draft import Draft
 from marvin_agent.frontends.tui.history import History
+from marvin_agent.frontends.tui.latest import run_latest
 from marvin_agent.frontends.tui.pastes import Pastes, dropped_image, harmless
 from marvin_agent.later import Later
 from marvin_agent.messages import Image
@@ -169,7 +170,7 @@ class PromptEditor(TextArea):
             case "tab":
                 self._completion.ask(self)
             case "ctrl+v":
-                self.run_worker(self._paste_clipboard(), group="clipboard", exclusive=True)
+                run_latest(self, self._paste_clipboard, "clipboard")
             case "up" if self.cursor_at_first_line:
                 return self._up()
             case "down" if self.cursor_at_last_line:

@@ -1,5 +1,6 @@
 """`/hooks`: every hook and handler with its numbers, on and off, its last error, and the calls as they come."""
 
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 from textual import events, on
@@ -14,6 +15,7 @@ from marvin_agent.frontends.tui.dialogs.confirm import ConfirmDialog
 from marvin_agent.frontends.tui.dialogs.dialog import Dialog
 from marvin_agent.frontends.tui.dialogs.text import ShowDialog
 from marvin_agent.frontends.tui.hooklines import Entry, call_line, details, entries, heads
+from marvin_agent.frontends.tui.latest import run_latest
 from marvin_agent.hooks.system import HookSystem
 from marvin_agent.hooks.tally import Tally
 from marvin_agent.text import printable
@@ -99,7 +101,7 @@ class HooksDialog(Dialog[None]):
 
     def action_switch(self) -> None:
         if entry := self._chosen:
-            self.run_worker(self._switch(entry), exclusive=True)
+            run_latest(self, partial(self._switch, entry), "switch")
 
     async def _switch(self, entry: Entry) -> None:
         """Off needs a yes where the hook guards something."""
