@@ -39,7 +39,7 @@ class Driven:
         driver = self.app._driver
         assert driver
         for letter in text:
-            key = events.Key(_character_to_key(letter), letter)
+            key = events.Key("backspace" if letter == "\x7f" else _character_to_key(letter), letter)
             key.set_sender(self.app)
             driver.send_message(key)
         await self._pilot.pause()

@@ -206,3 +206,11 @@ async def test_a_conversation_that_went_on_is_exported_again(tmp_path: Path) -> 
             await one.type("/export")
             await one.press("enter")
             await one.until(lambda count=count: len(list(marvin.work.glob("marvin-*.md"))) == count)
+
+
+async def test_keys_that_come_at_once_are_taken_in_their_order(tmp_path: Path) -> None:
+    marvin = a_marvin(tmp_path, {"text": "Hi."})
+    async with driven(marvin) as one:
+        await one.until_shown("Enter sends")
+        await one.type("helo\x7f\x7flp mee\x7f")
+        await one.until_shown("│ help me ")

@@ -153,9 +153,17 @@ class PromptEditor(TextArea):
     # Keys.
 
     async def _on_key(self, event: events.Key) -> None:
-        if self._handled(event):
+        if self._handled(event) or await self._edited(event.key):
             event.stop()
             event.prevent_default()
+
+    async def _edited(self, key: str) -> bool:
+        """Do what a key of the editor does, now: Textual would go up to the app with it and come back after the letters
+        that were typed behind it, when several keys come at once."""
+        for binding in self._bindings.key_to_bindings.get(key, ()):
+            if await self.app.run_action(binding.action, self):
+                return True
+        return False
 
     def _handled(self, event: events.Key) -> bool:
         if self._completion.is_open and self._menu_key(event.key):
