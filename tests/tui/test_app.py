@@ -391,7 +391,7 @@ async def test_no_theme_of_the_user_ends_the_app(tmp_path: Path) -> None:
         assert " ".join(one.text.split()).count("there is nothing behind it") == len(COLOURS)
         assert "unknown field `variables`" in one.text
         for name in sorted(COLOURS):
-            one.app.take_theme(f"{name}-ansi")
+            one.app.themes.take(f"{name}-ansi")
             await one.until(lambda name=name: one.app.theme == f"{name}-ansi", name)  # type: ignore[misc]
         assert one.app.crash is None
 

@@ -15,6 +15,7 @@ from textual.containers import Vertical
 from marvin_agent.agent import events as out
 from marvin_agent.errors import MarvinError, NoModelError, UsageError
 from marvin_agent.frontends.stdin import Asked
+from marvin_agent.frontends.tui.background import BackgroundTold, listen
 from marvin_agent.frontends.tui.commands import CommandTable
 from marvin_agent.frontends.tui.completion import Completion, Menu
 from marvin_agent.frontends.tui.conversation.view import ConversationView
@@ -39,7 +40,7 @@ from marvin_agent.frontends.tui.stage import AppStage
 from marvin_agent.frontends.tui.state import State
 from marvin_agent.frontends.tui.templates import templates_in, templates_of_project
 from marvin_agent.frontends.tui.terminalkeys import learn_keys
-from marvin_agent.frontends.tui.themes import use_theme
+from marvin_agent.frontends.tui.themes import Themes
 from marvin_agent.later import Later
 from marvin_agent.messages import AssistantMessage, HookMessage
 from marvin_agent.places import Places
@@ -90,6 +91,7 @@ class MarvinApp(GuestApp):
         """The terminal's settings before marvin changed them: for programs that get it meanwhile."""
         self.state = State()
         self.stage = AppStage(self)
+        self.themes = Themes(self, f"{places.config_dir}/themes", self._notify)
         self.key_actions = KeyActions(self)
         self.shortcuts = Shortcuts(self)
         self.notifier = Notifier(self.write_terminal, lambda: not self.app_focus)
@@ -139,6 +141,7 @@ class MarvinApp(GuestApp):
     async def live(self) -> None:
         """Run until the user leaves."""
         learn_keys()
+        listen()
         try:
             await self.run_async()
         finally:
@@ -186,7 +189,7 @@ class MarvinApp(GuestApp):
         self.set_keymap(dict(self.keymap))
         self.state.skip_key = shown(self.keymap.get("skipHook", "f8"))
         self.state.end_key = shown(self.keymap.get("bottom", "ctrl+end"))
-        self.take_theme(config.theme)
+        self.themes.take(config.theme)
         self.notifier.on = config.notifications
         self._read_templates()
         for problem in problems:
@@ -306,6 +309,10 @@ class MarvinApp(GuestApp):
         self.state.more_below = not event.at_end
         self.repaint()
 
+    @on(BackgroundTold)
+    def _background_told(self, event: BackgroundTold) -> None:
+        self.themes.hear(light=event.light)
+
     # What the engine's events do to the app.
 
     def repaint(self) -> None:
@@ -362,10 +369,6 @@ class MarvinApp(GuestApp):
         return True
 
     # For commands.
-
-    def take_theme(self, name: str) -> None:
-        for problem in use_theme(self, name, f"{self.places.config_dir}/themes"):
-            self._notify(problem)
 
     def copy(self, text: str) -> None:
         """To the clipboard, through the terminal."""

@@ -7,6 +7,8 @@ from types import TracebackType
 from typing import Any
 
 _OPEN = "\x1b[?1049h\x1b[2J\x1b[H"
+_ASK_BACKGROUND = "\x1b]11;?\x07"
+"""Whether the terminal is light: the answer comes among the keys (`background.py`)."""
 # The last: a multiplexer whose window was resized meanwhile leaves lines of the app below.
 _CLOSE = "\x1b[?1049l\x1b[?25h\r\x1b[J"
 
@@ -44,7 +46,7 @@ class EarlyTerminal:
         if self._before is None:
             return
         self._write(_CLOSE)
-        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+        termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, self._before)  # no late answer is typed into the shell
 
     def _paint(self) -> None:
         """The first picture: the frame of what the app will show."""
@@ -54,7 +56,9 @@ class EarlyTerminal:
             return
         line = "─" * columns
         self._write(f"{_OPEN} marvin {self._version}\x1b[{rows - 3};1H{line}\x1b[{rows - 2};1H \x1b7")
-        self._write(f"\x1b[{rows - 1};1H{line}\x1b8")
+        # The console of Linux has no answer, and some of its versions show the question.
+        ask = "" if os.environ.get("TERM") == "linux" else _ASK_BACKGROUND
+        self._write(f"\x1b[{rows - 1};1H{line}\x1b8{ask}")
 
     def _write(self, text: str) -> None:
         if sys.__stdout__:

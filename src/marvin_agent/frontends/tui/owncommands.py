@@ -91,7 +91,7 @@ async def _theme(app: "MarvinApp", text: str) -> str:
     if text not in (names := _theme_names(app)):
         meant = nearest(text, names)
         raise UsageError(f"there is no theme {text!r}", hint=f"Did you mean {meant}?" if meant else "/theme shows all.")
-    app.take_theme(text)
+    app.themes.take(text)
     return f'The theme is {app.theme} now. "theme": "{text}" in config.json keeps it.'
 
 

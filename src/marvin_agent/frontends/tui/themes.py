@@ -1,6 +1,7 @@
 """Colours: Textual's themes, the terminal's own sixteen colours, and the user's as JSON files."""
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -33,22 +34,39 @@ class ThemeFile(msgspec.Struct, forbid_unknown_fields=True):
     dark: bool = True
 
 
-def use_theme(app: App[Any], wanted: str, directory: str) -> list[str]:
-    """Register the user's themes and use the one that is wanted; what is wrong with them."""
-    problems = register_themes(app, directory)
-    name = following_terminal() if wanted == "auto" else SHORT.get(wanted, wanted)
-    if name in app.available_themes:
-        app.theme = name
-    else:
-        problems.append(f"there is no theme {wanted!r}; /theme shows those that there are")
-        app.theme = following_terminal()
-    return problems
+class Themes:
+    """The app's colours: a theme that was chosen, or one that goes with the terminal."""
 
+    def __init__(self, app: App[Any], directory: str, notify: Callable[[str], None]) -> None:
+        self._app = app
+        self._directory = directory
+        self._notify = notify
+        self._wanted = "auto"
+        self._light: bool | None = None
+        """What the terminal said of itself."""
 
-def following_terminal() -> str:
-    """Dark or light, as the terminal says it is; most say nothing and are dark."""
-    background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
-    return "textual-light" if background in ("7", "15") else "textual-dark"
+    def take(self, wanted: str) -> None:
+        """Register the user's themes and use the one that is wanted; what is wrong with them is told."""
+        problems = register_themes(self._app, self._directory)
+        name = self._following() if wanted == "auto" else SHORT.get(wanted, wanted)
+        if name not in self._app.available_themes:
+            problems.append(f"there is no theme {wanted!r}; /theme shows those that there are")
+            wanted, name = "auto", self._following()
+        self._wanted, self._app.theme = wanted, name
+        for problem in problems:
+            self._notify(problem)
+
+    def hear(self, *, light: bool) -> None:
+        """The terminal has said whether it is light."""
+        self._light = light
+        if self._wanted == "auto":
+            self._app.theme = self._following()
+
+    def _following(self) -> str:
+        light = self._light
+        if light is None:
+            light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
+        return SHORT["light" if light else "dark"]
 
 
 def register_themes(app: App[Any], directory: str) -> list[str]:
