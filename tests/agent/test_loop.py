@@ -173,8 +173,8 @@ async def test_follow_ups_are_answered_one_at_a_time_when_the_agent_would_stop(t
 
 
 async def test_an_abort_kills_the_tool_keeps_the_session_valid_and_gives_the_queue_back(tmp_path: Path) -> None:
-    sleeper = call("bash", command="echo $$ > pid; sleep 60")
-    async with ScriptedEngine(tmp_path, [{"toolCalls": [sleeper, sleeper]}, {"text": "again"}]) as e:
+    sleepers = [call("bash", command="echo $$ > pid; sleep 60"), call("bash", command="sleep 60")]
+    async with ScriptedEngine(tmp_path, [{"toolCalls": sleepers}, {"text": "again"}]) as e:
         e.engine.submit(Prompt("go"))
         e.engine.submit(Prompt("later"))
         while not (e.work / "pid").exists() or not (e.work / "pid").read_text().strip():

@@ -15,7 +15,7 @@ from textual.containers import Vertical
 from marvin_agent.agent import events as out
 from marvin_agent.errors import MarvinError, NoModelError, UsageError
 from marvin_agent.frontends.stdin import Asked
-from marvin_agent.frontends.tui.background import BackgroundTold, listen
+from marvin_agent.frontends.tui.background import BackgroundTold
 from marvin_agent.frontends.tui.commands import CommandTable
 from marvin_agent.frontends.tui.completion import Completion, Menu
 from marvin_agent.frontends.tui.conversation.view import ConversationView
@@ -39,7 +39,7 @@ from marvin_agent.frontends.tui.shortcuts import Shortcuts
 from marvin_agent.frontends.tui.stage import AppStage
 from marvin_agent.frontends.tui.state import State
 from marvin_agent.frontends.tui.templates import templates_in, templates_of_project
-from marvin_agent.frontends.tui.terminalkeys import learn_keys
+from marvin_agent.frontends.tui.terminalkeys import teach_textual
 from marvin_agent.frontends.tui.themes import Themes
 from marvin_agent.later import Later
 from marvin_agent.messages import AssistantMessage, HookMessage
@@ -100,14 +100,13 @@ class MarvinApp(GuestApp):
         self.keymap: Mapping[str, str] = {}
         self.conversation = ConversationView(renderer=self._draw)
         self.searchbar = SearchBar(self.conversation)
-        menu = Menu()
+        self._menu = menu = Menu()
         self.prompt = PromptEditor(
             cwd=places.cwd,
             completion=Completion(menu, FileList(places.cwd), self.commands),
             history=History(places.config_dir),
             draft=Draft(places.config_dir, places.project_root),
         )
-        self._menu = menu
         self._header = Header(self.state, places.cwd)
         self._queue = QueueView()
         self._footer = Footer(self.state)
@@ -140,8 +139,7 @@ class MarvinApp(GuestApp):
 
     async def live(self) -> None:
         """Run until the user leaves."""
-        learn_keys()
-        listen()
+        teach_textual()
         try:
             await self.run_async()
         finally:

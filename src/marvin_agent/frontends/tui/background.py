@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable
 
 from textual._xterm_parser import XTermParser
-from textual.drivers import linux_driver
 from textual.message import Message
 
 _COLOUR = r"([0-9a-fA-F]{1,4})"
@@ -47,8 +46,3 @@ def is_light(red: str, green: str, blue: str) -> bool:
     """Whether text on this colour has to be dark. The colour's parts are hexadecimal, of one to four digits."""
     r, g, b = (int(part, 16) / int("f" * len(part), 16) for part in (red, green, blue))
     return 0.299 * r + 0.587 * g + 0.114 * b > 0.5
-
-
-def listen() -> None:
-    """Put the parser into Textual's driver; there is no public way."""
-    linux_driver.XTermParser = AnswerParser  # type: ignore[attr-defined]

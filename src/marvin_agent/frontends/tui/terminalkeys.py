@@ -1,8 +1,12 @@
-"""Keys that terminals without the newer keyboard protocol send, and Textual takes for something else."""
+"""What terminals send, and Textual takes for something else: keys of those without the newer keyboard protocol, and
+the answer to the question of their background."""
 
 from enum import Enum
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual.drivers import linux_driver
+
+from marvin_agent.frontends.tui.background import AnswerParser
 
 
 class TerminalKey(Enum):
@@ -20,8 +24,9 @@ SEQUENCES = {
 }
 
 
-def learn_keys() -> None:
-    """Teach Textual's table; there is no public way."""
+def teach_textual() -> None:
+    """Extend Textual's table of keys, and put the parser into its driver; there is no public way."""
     known: dict[str, object] = ANSI_SEQUENCES_KEYS  # type: ignore[assignment]
     for sequence, key in SEQUENCES.items():
         known[sequence] = (key,)
+    linux_driver.XTermParser = AnswerParser  # type: ignore[attr-defined]
