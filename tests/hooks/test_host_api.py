@@ -14,9 +14,9 @@ from test_host_life import before, hook, host_of, is_there, problems, send, unti
 from marvin_agent import hooks, messages
 from marvin_agent.agent import events as out
 from marvin_agent.agent.commands import Call, run_command
+from marvin_agent.agent.nobody import Nobody
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.errors import HookError
-from marvin_agent.frontends.nobody import Nobody
 from marvin_agent.hooks import events as h
 from marvin_agent.hooks.api import HookAPI
 from marvin_agent.hooks.engine import Engine, Interface

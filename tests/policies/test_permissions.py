@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from marvin_agent.frontends.nobody import Nobody
+from marvin_agent.agent.nobody import Nobody
 from marvin_agent.messages import ToolResultMessage, text_of
 from marvin_agent.permission_rules import parse_rule
 from marvin_agent.policies.permissions.gate import rules_of

@@ -12,9 +12,9 @@ from marvin_agent.agent import events as out
 from marvin_agent.agent.attachments import parts_of
 from marvin_agent.agent.commands import Call, command_in, run_command
 from marvin_agent.agent.engine import Engine
+from marvin_agent.agent.nobody import Nobody
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.errors import Aborted, MarvinError, UsageError
-from marvin_agent.frontends.nobody import Nobody
 from marvin_agent.frontends.own_output import OwnOutput, own_output
 from marvin_agent.frontends.progress import Progress
 from marvin_agent.frontends.report import Report

@@ -11,11 +11,11 @@ from marvin_agent.agent.brought import Brought
 from marvin_agent.agent.caps import Limits
 from marvin_agent.agent.engine import Engine
 from marvin_agent.agent.loop import Summary
+from marvin_agent.agent.nobody import Nobody
 from marvin_agent.agent.queue import Prompt
 from marvin_agent.agent.retry import RetryPolicy
 from marvin_agent.agent.setup import Setup
 from marvin_agent.errors import AuthenticationError, ModelNotFoundError
-from marvin_agent.frontends.nobody import Nobody
 from marvin_agent.hooks.api import HookAPI
 from marvin_agent.hooks.engine import Interface
 from marvin_agent.hooks.payload import Mode
