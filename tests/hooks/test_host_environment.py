@@ -327,3 +327,20 @@ def test_the_report_of_pip_becomes_a_lock(tmp_path: Path) -> None:
     assert environment._lock_of(str(tmp_path / "report")) == "b==1 --hash=sha256:ff\n"
     (tmp_path / "report").write_text(json.dumps({"install": [hashed, cloned]}))
     assert environment._lock_of(str(tmp_path / "report")) == "a @ git+https://h/r@c0\nb==1\n"
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [{"hashes": {"sha256": "abc"}, "hash": "sha256=abc"}, {"hash": "sha256=abc"}, {"hash": "md5=x"}, {}],
+    ids=["pip since 23.1", "pip before it", "another kind of hash", "no hash"],
+)
+def test_a_lock_has_the_hashes_whichever_pip_told_them(tmp_path: Path, archive: dict[str, Any]) -> None:
+    path = wheel(tmp_path / "with blanks")
+    digest = "abc" if "abc" in str(archive) else hashlib.sha256(path.read_bytes()).hexdigest()
+    item = {
+        "metadata": {"name": "tinylib", "version": "1.0"},
+        "download_info": {"url": path.as_uri(), "archive_info": archive},
+    }
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps({"install": [item]}))
+    assert environment._lock_of(str(report)) == f"tinylib==1.0 --hash=sha256:{digest}\n"

@@ -18,6 +18,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from marvin_agent.errors import HookError
 from marvin_agent.hooks.hosts.script import Block
@@ -189,9 +190,26 @@ def _lock_of(path: str) -> str:
             name = f"{metadata['name']} @ {source['vcs_info']['vcs']}+{source['url']}@{commit}"
         elif item.get("is_direct"):
             name = f"{metadata['name']} @ {source['url']}"
-        lines.append((name, source.get("archive_info", {}).get("hashes", {}).get("sha256")))
+        lines.append((name, _digest_of(source)))
     hashed = all(digest for _, digest in lines)
     return "".join(f"{name} --hash=sha256:{digest}\n" if hashed else f"{name}\n" for name, digest in sorted(lines))
+
+
+def _digest_of(source: dict[str, Any]) -> str | None:
+    """The SHA-256 of what a package comes from. Before 23.1, pip has it in a form of its own, and of a file on this
+    machine not at all."""
+    archive = source.get("archive_info")
+    if archive is None:
+        return None
+    kind, _, former = archive.get("hash", "").partition("=")
+    digest: str | None = archive.get("hashes", {}).get("sha256") or (former if kind == "sha256" else None)
+    if digest:
+        return digest
+    where = urlsplit(source["url"])
+    if where.scheme != "file":
+        return None
+    with open(unquote(where.path), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 async def _run(plan: _Plan, command: list[str]) -> None:
