@@ -267,3 +267,36 @@ async def test_leaving_asks_nothing_more_and_is_possible_at_once(tmp_path: Path)
         assert "May it?" not in one.text and "Really?" not in one.text
         await one.press("ctrl+c")
         await one.until(lambda: one.app._exit, "the end")
+
+
+async def test_a_question_says_which_hook_asks_and_marvins_own_does_not(tmp_path: Path) -> None:
+    call = {"toolCalls": [{"name": "bash", "arguments": {"command": "true"}}]}
+    marvin = a_marvin(tmp_path, call, {"text": "Done."})
+    source = """
+def setup(marvin):
+    @marvin.on("chat.message")
+    async def gate(event, ctx):
+        await ctx.ui.confirm("other: Go on?", "")
+    @marvin.command("own", "a widget")
+    async def own(args, ctx):
+        from textual.widgets import Static
+        await ctx.ui.custom(lambda done: Static("a widget"))
+"""
+    path = tmp_path / "asks.py"
+    path.write_text(source)
+    isolated = tmp_path / "apart.py"
+    isolated.write_text(source.replace("other: ", "").replace('"own"', '"apart"'))
+    marvin.configure(hooks={"isolate": ["flag:apart"]})
+    async with driven(marvin, "--hook", str(path), "--hook", str(isolated)) as one:
+        await one.until_shown("Enter sends")
+        await one.type("/own ")
+        await one.press("enter")
+        await listening(one, "─ flag:asks ─")
+        await one.press("escape")
+        await one.type("go")
+        await one.press("enter")
+        await listening(one, "─ flag:asks: other: Go on? ─")
+        await one.press("y")
+        await listening(one, "─ flag:apart: Go on? ─")
+        await one.press("y")
+        await one.until_shown("─ May bash run? ─")

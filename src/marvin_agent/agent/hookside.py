@@ -19,7 +19,7 @@ from marvin_agent.agent.request import Ask
 from marvin_agent.agent.usage import tokens
 from marvin_agent.errors import HookError, Refused, SessionError
 from marvin_agent.hooks import events as h
-from marvin_agent.hooks.engine import Interface, ToolFacts
+from marvin_agent.hooks.engine import Interface, ToolFacts, asking
 from marvin_agent.hooks.payload import Mode
 from marvin_agent.hooks.registry import Hook
 from marvin_agent.llm.values import THINKING_LEVELS, Model
@@ -357,14 +357,15 @@ class HookSide:
             return {"decision": "deny", "reason": reason, "remember": None, "by": refusal.hook}
         if outcome and outcome.decided.get("decision") in ("allow", "deny"):
             return {**outcome.decided, "remember": None, "by": outcome.decided_by}
-        answer = await self._ask("permission", (question,))
+        answer = await self._ask("permission", hook, (question,))
         return {"reason": "", "remember": None, **(answer or {"decision": "deny"}), "by": None}
 
-    async def ask(self, method: str, *arguments: Any) -> Any:
-        return await self.on_engine(lambda: self._ask(method, arguments))
+    async def ask(self, method: str, hook: str, *arguments: Any) -> Any:
+        return await self.on_engine(lambda: self._ask(method, hook, arguments))
 
-    async def _ask(self, method: str, arguments: tuple[Any, ...]) -> Any:
+    async def _ask(self, method: str, hook: str, arguments: tuple[Any, ...]) -> Any:
         async with self._dialog:
+            asking.set(hook)
             return await getattr(self.interface, method)(*arguments)
 
     async def on_engine(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:

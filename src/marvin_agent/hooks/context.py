@@ -46,9 +46,9 @@ class Ui(_Part):
     async def _ask(self, method: str, *arguments: Any) -> Any:
         engine = self._alive()
         if self._running is None:
-            return await engine.ask(method, *arguments)
+            return await engine.ask(method, self._hook, *arguments)
         with self._running.clock.standing():
-            return await engine.ask(method, *arguments)
+            return await engine.ask(method, self._hook, *arguments)
 
     @awaited
     async def select(self, title: str, options: Sequence[str], timeout: float | None = None) -> str | None:

@@ -5,13 +5,18 @@ engine's own loop. Coroutine methods are awaited on the hook loop.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 
 from marvin_agent.hooks.payload import Mode
 
+asking: ContextVar[str] = ContextVar("asking", default="")
+"""The hook that asks, while a dialog of the interface is called."""
+
 
 class Interface(Protocol):
-    """How a frontend talks to the person, if there is one. Coroutines are called on the engine's loop."""
+    """How a frontend talks to the person, if there is one. Coroutines are called on the engine's loop, in a context
+    in which `asking` says who asks."""
 
     @property
     def has_person(self) -> bool: ...
@@ -187,6 +192,6 @@ class Engine(Protocol):
         """Ask the handlers of `permission.ask`, then the person."""
         ...
 
-    async def ask(self, method: str, *arguments: Any) -> Any:
+    async def ask(self, method: str, hook: str, *arguments: Any) -> Any:
         """A dialog of the interface, queued behind those that are open."""
         ...

@@ -14,6 +14,7 @@ from marvin_agent.frontends.tui.dialogs.line import LineDialog
 from marvin_agent.frontends.tui.dialogs.permission import PermissionDialog
 from marvin_agent.frontends.tui.dialogs.select import SelectDialog
 from marvin_agent.frontends.tui.dialogs.text import TextDialog
+from marvin_agent.hooks.engine import asking
 
 T = TypeVar("T")
 
@@ -63,6 +64,8 @@ class Person:
 
     async def ask(self, dialog: Dialog[T], timeout: float | None = None) -> T | None:
         """Show a dialog when those before it are answered; None when cancelled or late."""
+        if not asking.get().startswith("builtin:"):  # that is marvin itself
+            dialog.asker = asking.get()
         async with self._one_at_a_time:
             if not self.has_person:
                 return None

@@ -107,9 +107,9 @@ class EngineService:
             raise RpcError(f"marvin has no dialog {arguments[:1]}", NO_METHOD)
         running = self._running.get(call) if call is not None else None
         if running is None:
-            return await self._engine.ask(*arguments)
+            return await self._engine.ask(arguments[0], self._hook, *arguments[1:])
         with running.clock.standing():
-            return await self._engine.ask(*arguments)
+            return await self._engine.ask(arguments[0], self._hook, *arguments[1:])
 
     # Sessions.
 

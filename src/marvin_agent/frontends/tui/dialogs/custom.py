@@ -37,6 +37,7 @@ class CustomDialog(Dialog[Any]):
             return
         app.guests.welcome(widget, self._failed)
         box = Vertical(widget, id="box")
+        box.border_title = Content(self.asker)
         box.border_subtitle = Content(self.KEYS)
         yield box
 

@@ -60,6 +60,8 @@ class Dialog(ModalScreen[T], Generic[T]):
     def __init__(self, title: str) -> None:
         super().__init__()
         self._title = title
+        self.asker = ""
+        """The hook that asks; empty when it is marvin itself."""
         self._last_key = float("inf")
         self._listening = False
         self._answered = False
@@ -68,12 +70,17 @@ class Dialog(ModalScreen[T], Generic[T]):
 
     def compose(self) -> ComposeResult:
         parts = self.parts()
-        if not fits(self._title):
+        if not fits(self.heading):
             parts.insert(0, VerticalScroll(Static(foreign(self._title)), classes="text foreign title"))
         box = Vertical(*parts, id="box")
-        box.border_title = Content(one_line(revealed(self._title), TITLE))
+        box.border_title = Content(one_line(revealed(self.heading), TITLE))
         box.border_subtitle = Content(self.keys)
         yield box
+
+    @property
+    def heading(self) -> str:
+        """What is asked, behind who asks it: nobody can ask in the name of another."""
+        return f"{self.asker}: {self._title}" if self.asker else self._title
 
     def parts(self) -> list[Any]:
         """What stands in the box."""

@@ -144,7 +144,7 @@ class RemoteEngine(_Remote):
     async def on_engine(self, function: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         return await function()
 
-    async def ask(self, method: str, *arguments: Any) -> Any:
+    async def ask(self, method: str, hook: str, *arguments: Any) -> Any:
         if method == "custom":
             if self.mode != "tui":
                 return None
