@@ -40,7 +40,7 @@ def run(words: list[str], root: str, cwd: str) -> int:
 
 @pytest.fixture
 def session(root) -> Session:
-    made = Session.create(root, "/work/project")
+    made = Session.create(root, "/srv/project")
     question = made.append_message(user("Fix the \x1b[31mtest\nplease", (Image(data="AAAA", mime_type="image/png"),)))
     call = ToolCall(id="c", name="bash", arguments=Raw(b'{"command":"ls"}'))
     made.append_message(
@@ -64,18 +64,18 @@ def session(root) -> Session:
 
 
 def test_list_shows_the_sessions_of_the_project(root, session, capsys):
-    other = Session.create(root, "/work/other")
+    other = Session.create(root, "/srv/other")
     other.append_message(user("elsewhere"))
     other.close()
-    assert run([], root, "/work/project") == 0
+    assert run([], root, "/srv/project") == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith(session.id)
     assert line.endswith("Broken test")
-    assert run(["list", "--all"], root, "/work/project") == 0
+    assert run(["list", "--all"], root, "/srv/project") == 0
     out = capsys.readouterr().out
     assert len(out.splitlines()) == 2
-    assert "/work/other" in out
-    assert run(["list", "--json"], root, "/work/other") == 0
+    assert "/srv/other" in out
+    assert run(["list", "--json"], root, "/srv/other") == 0
     (info,) = msgspec.json.decode(capsys.readouterr().out)
     assert info["id"] == other.id
     assert info["firstText"] == "elsewhere"
@@ -98,7 +98,7 @@ def test_show_prints_a_transcript_that_no_message_can_fake(root, session, capsys
         "\nCompaction of 99 tokens by a hook\n  what was\n"
         "\nName: Broken test\n"
     )  # fmt: skip
-    assert out.startswith(f"Session {session.id}: Broken test\n/work/project, ")
+    assert out.startswith(f"Session {session.id}: Broken test\n/srv/project, ")
 
 
 def test_show_takes_the_latest_of_the_project_and_its_current_branch(root, session, capsys):
@@ -106,11 +106,11 @@ def test_show_takes_the_latest_of_the_project_and_its_current_branch(root, sessi
     again.move_leaf(again.entries[0].id)
     again.append_message(user("another way"))
     again.close()
-    assert run(["show"], root, "/work/project") == 0
+    assert run(["show"], root, "/srv/project") == 0
     out = capsys.readouterr().out
     assert "another way" in out
     assert "I look." not in out
-    assert run(["show", "--all"], root, "/work/project") == 0
+    assert run(["show", "--all"], root, "/srv/project") == 0
     out = capsys.readouterr().out
     assert "I look." in out
     assert "Moved to" in out
@@ -136,7 +136,7 @@ def test_show_says_what_is_damaged(root, session, capsys):
 
 
 def test_path_prints_the_file(root, session, capsys):
-    assert run(["path"], root, "/work/project") == 0
+    assert run(["path"], root, "/srv/project") == 0
     assert capsys.readouterr().out == session.path + "\n"
     assert run(["path", session.id, "--json"], root, "/x") == 0
     assert msgspec.json.decode(capsys.readouterr().out) == {"path": session.path}
