@@ -188,8 +188,18 @@ class Terminal:
         until = time.monotonic() + TIME_LIMIT
         while self._read():
             assert time.monotonic() < until, f"it does not end. The screen:\n{self.text}"
+        return self._ended()
+
+    def _ended(self) -> int:
         self.child.wait()
         return -self.child.signalstatus if self.child.signalstatus is not None else int(self.child.exitstatus or 0)
+
+    def hang_up(self) -> int:
+        """Close the window; gives the exit code, or minus a signal, once the program has ended."""
+        process = self.child.ptyproc
+        process.fileobj.close()
+        process.closed = self.child.closed = True
+        return self._ended()
 
     def _read(self) -> bool:
         try:

@@ -378,3 +378,33 @@ def test_an_untrusted_project_is_shown_before_anything_of_it_runs(tmp_path: Path
     with marvin.terminal() as terminal:
         terminal.wait_for(READY)
         assert "Trust" not in terminal.text
+
+
+NEWS = """
+import asyncio
+
+def setup(marvin):
+    @marvin.on("session.start")
+    async def show(event, ctx):
+        async def count():
+            for number in range(10_000):
+                ctx.ui.set_status("news", f"news {number}")
+                await asyncio.sleep(0.01)
+        marvin.background(count())
+
+    @marvin.on("session.shutdown")
+    async def stay(event, ctx):
+        await asyncio.sleep(60)
+"""
+
+
+def test_the_app_ends_when_its_terminal_is_closed_however_much_it_has_to_show(tmp_path: Path) -> None:
+    marvin = Marvin(tmp_path)
+    marvin.script({"text": "word " * 2000, "chunkDelayMs": 5})
+    command = ["bash", "-c", 'exec "$@" 2>log', "bash", *PROGRAM, "--hook", hook(marvin, NEWS), "go"]
+    with Terminal(command, marvin.env, str(marvin.work), 100, 30) as terminal:
+        terminal.wait_for("word word")
+        assert terminal.hang_up() == 128 + signal.SIGTERM
+    assert (marvin.work / "log").read_text() == ""
+    (session,) = (path for path in marvin.sessions if path.parent.suffix != ".files")  # what hooks decided lies there
+    assert [message["role"] for message in marvin.messages(session)] == ["user", "assistant"]

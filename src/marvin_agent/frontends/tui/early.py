@@ -45,8 +45,12 @@ class EarlyTerminal:
     ) -> None:
         if self._before is None:
             return
-        self._write(_CLOSE)
-        termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, self._before)  # no late answer is typed into the shell
+        try:
+            self._write(_CLOSE)
+            # What comes late, as the terminal's answer may, is not typed into the shell.
+            termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, self._before)
+        except (OSError, termios.error):
+            pass  # the terminal is gone
 
     def _paint(self) -> None:
         """The first picture: the frame of what the app will show."""

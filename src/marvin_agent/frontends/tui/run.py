@@ -33,7 +33,10 @@ def run(options: argparse.Namespace, places: Places) -> int:
     if app.crash:
         traceback.print_exception(app.crash)
     if words := app.last_words():
-        print(words)
+        try:
+            print(words, flush=True)
+        except OSError:
+            pass  # the terminal is gone, and nobody reads
     if app.failure:
         raise app.failure
     return int(app.return_code or 0)

@@ -7,6 +7,7 @@ from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.drivers import linux_driver
 
 from marvin_agent.frontends.tui.background import AnswerParser
+from marvin_agent.frontends.tui.terminalwriter import TerminalWriter
 
 
 class TerminalKey(Enum):
@@ -25,8 +26,9 @@ SEQUENCES = {
 
 
 def teach_textual() -> None:
-    """Extend Textual's table of keys, and put the parser into its driver; there is no public way."""
+    """Extend Textual's table of keys, and put our reader and writer into its driver; there is no public way."""
     known: dict[str, object] = ANSI_SEQUENCES_KEYS  # type: ignore[assignment]
     for sequence, key in SEQUENCES.items():
         known[sequence] = (key,)
     linux_driver.XTermParser = AnswerParser  # type: ignore[attr-defined]
+    linux_driver.WriterThread = TerminalWriter  # type: ignore[attr-defined]
