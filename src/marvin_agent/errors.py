@@ -206,7 +206,9 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 120 else f"{round(minutes / 60)} h"
 
 
-def of_file(error: OSError) -> MarvinError:
-    """What the system says of a file, as an error to show."""
+def of_file(error: OSError | MarvinError) -> MarvinError:
+    """What the system says of a file, as an error to show; one that can be shown stays as it is."""
+    if isinstance(error, MarvinError):
+        return error
     name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
     return MarvinError(f"{name}{error.strerror or error}")

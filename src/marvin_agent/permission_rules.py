@@ -4,10 +4,10 @@ import re
 from typing import NamedTuple
 
 from marvin_agent.errors import ConfigError
+from marvin_agent.toolnames import is_misspelt
 
 _RULE = re.compile(r"([\w.*?\[\]:/-]+)(?:\((.*)\))?", re.DOTALL)
 _OPERATORS = re.compile(r"[;\n`]|&&|\|\|?|\$\(|[<>]\(")
-BUILTIN = frozenset({"bash", "read", "write", "edit", "ls", "find", "grep"})
 FOR_ANYTHING = ("", "*", ":*")
 """Patterns of a command that leave nothing out."""
 
@@ -40,7 +40,7 @@ def problem_of(text: str) -> str | None:
     if not found:
         return f"{text!r} is no rule: a rule is `tool` or `tool(pattern)`, such as bash(git *) or write(src/**)"
     tool, pattern = found[1], found[2]
-    if tool not in BUILTIN and tool.lower() in BUILTIN:
+    if is_misspelt(tool):
         return f"{text!r} is about no tool: marvin's are written small, {tool.lower()}"
     if pattern is None:
         return None

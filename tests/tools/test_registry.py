@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from marvin_agent.errors import HookError, ToolError
+from marvin_agent.toolnames import BUILTIN_TOOLS
 from marvin_agent.tools.login import LoginEnvironment
 from marvin_agent.tools.registry import Registry, builtin_tools
 from marvin_agent.tools.schema import tool_from_function
@@ -26,6 +27,10 @@ def test_the_tools_are_in_order(registry: Registry) -> None:
     assert [one.name for one in registry] == ["read", "write", "edit", "bash", "grep", "find", "ls"]
     assert len(registry) == 7
     assert "bash" in registry
+
+
+def test_rules_and_hooks_know_the_tools_by_name(registry: Registry) -> None:
+    assert {one.name for one in registry} == BUILTIN_TOOLS
 
 
 def test_tools_that_only_look_need_no_permission(registry: Registry) -> None:

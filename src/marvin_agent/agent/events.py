@@ -157,6 +157,10 @@ class HookFailed(Value, tag="hook.error"):
     traceback: str = ""
 
 
+TOOK_OVER = "took the message over: nothing goes to the model"
+"""What a hook did whose verdict is `handled`."""
+
+
 class HookActed(Value, tag="hook.acted"):
     """A hook changed or refused something."""
 

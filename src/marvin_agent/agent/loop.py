@@ -164,8 +164,10 @@ class Run:
         return message, by
 
     def _mind_images(self, message: UserMessage) -> None:
+        if not any(isinstance(part, Image) for part in message.content):
+            return
         model = self._setting(None).model
-        if not model.images and any(isinstance(part, Image) for part in message.content):
+        if not model.images:
             text = f"{model.ref} cannot see images: it is told that there is one"
             self._outlet.emit(out.Notice(level="warning", text=text))
 

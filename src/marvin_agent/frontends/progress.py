@@ -110,7 +110,7 @@ class Progress:
         # What marvin's own policies add is what marvin is like; they are in the trace like all others.
         if event.verdict == "handled":
             self._took_over = event.hook
-            self._say(f"{event.hook} took the message over: nothing goes to the model", "36")
+            self._say(f"{event.hook} {out.TOOK_OVER}", "36")
             return
         if event.event.startswith(("tool.", "chat.message")) or event.hook.startswith("builtin:"):
             return

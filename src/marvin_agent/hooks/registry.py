@@ -11,13 +11,12 @@ from marvin_agent.errors import HookError
 from marvin_agent.hooks.events import Purpose
 from marvin_agent.hooks.payload import Event
 from marvin_agent.hooks.spec import NAMES, SPECS, Spec
+from marvin_agent.toolnames import is_misspelt
 
 Scope: TypeAlias = Literal["builtin", "package", "global", "project", "config", "flag", "library"]
 SCOPES: tuple[Scope, ...] = ("builtin", "package", "global", "project", "config", "flag", "library")
 OnError: TypeAlias = Literal["open", "closed"]
 PURPOSES: tuple[str, ...] = get_args(Purpose)
-
-TOOLS = ("bash", "read", "write", "edit", "ls", "find", "grep")
 
 MODEL_EVENTS_FOR_TURNS = frozenset({"chat.messages.transform"})
 """Events that reach a handler for purpose `turn` only, unless it names others."""
@@ -272,7 +271,7 @@ def _validate(
         raise HookError(f"tools is a list of names and patterns, not {tools!r}")
     for name in tools or ():
         # A gate that is never asked, since it waits for a tool of Claude Code, is worse than none.
-        if "|" in name or (name not in TOOLS and name.lower() in TOOLS):
+        if "|" in name or is_misspelt(name):
             meant = ", ".join(repr(each.strip().lower()) for each in name.split("|"))
             raise HookError(f"no tool is called {name!r}: give tools=({meant},)")
     if unknown := [name for name in purposes or () if name not in PURPOSES]:

@@ -33,9 +33,7 @@ class Trace:
     UsageError when the user's file cannot be opened. `tell` hears, once for each, of a file that takes nothing more.
     """
 
-    def __init__(
-        self, file: str | None, decisions_dir: Callable[[], str | None], tell: Callable[[str], None] = lambda text: None
-    ) -> None:
+    def __init__(self, file: str | None, decisions_dir: Callable[[], str | None], tell: Callable[[str], None]) -> None:
         self._decisions_dir = decisions_dir
         self._tell = tell
         self._file = _opened(file) if file else None

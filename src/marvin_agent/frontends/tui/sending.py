@@ -63,8 +63,7 @@ class Sender:
         try:
             made = await (self._shell(text) if text.startswith("!") else app.commands.run(text))
         except (MarvinError, OSError) as error:
-            problem = error if isinstance(error, MarvinError) else of_file(error)
-            app.tell(problem.show(), "error", "marvin")
+            app.tell(of_file(error).show(), "error", "marvin")
             if app.prompt.is_empty and (text.startswith("!") or app.commands.is_to_be_mended(text)):
                 app.prompt.write(text)
             return

@@ -12,8 +12,9 @@ from marvin_agent.policies.permissions.commands import Match, Part, Pattern
 from marvin_agent.policies.permissions.files import PathPattern, Target, is_inside, target
 from marvin_agent.policies.permissions.known_programs import HARMLESS
 from marvin_agent.policies.permissions.suggestions import suggestion
+from marvin_agent.toolnames import BUILTIN_TOOLS
 
-FILE_TOOLS = frozenset({"read", "write", "edit", "ls", "find", "grep"})
+FILE_TOOLS = BUILTIN_TOOLS - {"bash"}
 CHANGING = frozenset({"write", "edit"})
 SEARCHING = frozenset({"find", "grep"})
 GUARDED = frozenset(

@@ -198,7 +198,7 @@ class History:
 
     def hook_acted(self, event: out.HookActed, changed: Changed | None) -> None:
         if event.verdict == "handled":
-            text = f"{event.hook} took the message over: nothing goes to the model"
+            text = f"{event.hook} {out.TOOK_OVER}"
             self._transcript.add(NoticeEntry("info", text))
             return
         # The blocks of tools and of messages name the hooks that had a hand in them, and a refusal tells of itself.

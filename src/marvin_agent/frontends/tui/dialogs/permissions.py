@@ -72,9 +72,8 @@ class PermissionsDialog(Dialog[None]):
                 self._remembered.forget(self._root, name.removeprefix(REMEMBERED))
                 self._known = self._remembered.rules(self._root)
             except (MarvinError, OSError) as error:
-                problem = error if isinstance(error, MarvinError) else of_file(error)
                 line = self.query_one("#problem", Static)
-                line.update(Content(printable(problem.show())))
+                line.update(Content(printable(of_file(error).show())))
                 line.display = True
                 return
             listing.change(self._lines())
