@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -14,6 +15,8 @@ from marvin_agent.errors import MarvinError
 
 TERM_GRACE = 2.0
 """Seconds between TERM and KILL."""
+REAP_GRACE = 0.5
+"""Seconds that what was killed may take to be gone."""
 PIPE_GRACE = 0.1
 """Seconds that a program's output may still come after it has exited, when something else holds the pipe."""
 PIPE_CAPACITY = 1024 * 1024
@@ -188,8 +191,9 @@ class Running:
         except TimeoutError:
             pass
         finally:
-            self._send(signal.SIGKILL, started | proctree.family(self.pid))
-            self._reap()
+            killed = started | proctree.family(self.pid)
+            self._send(signal.SIGKILL, killed)
+            self._reap(killed)
             _live.pop(self, None)
             for pipe in self._pipes:
                 pipe.close()
@@ -213,12 +217,15 @@ class Running:
         for identity in started:
             proctree.send(identity, number)
 
-    def _reap(self) -> None:
+    def _reap(self, killed: frozenset[proctree.Identity]) -> None:
+        # They were killed: this is a matter of microseconds, save for a program stuck in the kernel.
+        until = time.monotonic() + REAP_GRACE
         try:
-            # It was killed: this is a matter of microseconds, save for a program stuck in the kernel.
-            self._popen.wait(0.5)
+            self._popen.wait(REAP_GRACE)
         except subprocess.TimeoutExpired:
             return
+        while proctree.alive(self.pid, killed) and time.monotonic() < until:
+            time.sleep(0.001)
         self._on_exit()
 
     def _watch_exit(self) -> None:
